@@ -1,0 +1,28 @@
+import { defineConfig } from 'vitest/config';
+
+const MINUTE = 60_000;
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/**/*.test.ts', 'scripts/**/*.test.ts', 'tests/bench/**/*.test.ts'],
+        },
+      },
+      {
+        // One real Kubernetes under all of them: one file after the other, and time for what a cluster takes.
+        test: {
+          name: 'e2e',
+          include: ['tests/e2e/**/*.test.ts'],
+          globalSetup: ['tests/e2e/global-setup.ts'],
+          fileParallelism: false,
+          testTimeout: 3 * MINUTE,
+          hookTimeout: 10 * MINUTE,
+          teardownTimeout: MINUTE,
+        },
+      },
+    ],
+  },
+});
