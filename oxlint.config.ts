@@ -1,7 +1,16 @@
 import { defineConfig } from 'oxlint';
 import { mayImport, restrictImports, restrictIo } from './scripts/lint/import-directions.ts';
 
-const impureGlobals = ['setTimeout', 'setInterval', 'setImmediate', 'fetch', 'process', 'performance', 'crypto', 'globalThis'];
+const impureGlobals = [
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'fetch',
+  'process',
+  'performance',
+  'crypto',
+  'globalThis',
+];
 
 export default defineConfig({
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'promise', 'node', 'vitest'],
