@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { bold, dim, drawStatus, duration, fail, pass, printLine, red } from './test/screen.ts';
+import { bold, colour, dim, drawStatus, duration, fail, pass, printLine, red } from './test/screen.ts';
 import { type Suite, selectSuites } from './test/suites.ts';
 import { closingLine, judgeRun, readTally, type Tally } from './test/tally.ts';
 
@@ -59,9 +59,10 @@ async function runVitest(suite: Suite & { kind: 'vitest' }): Promise<Tally> {
   const code = await execute([...command, ...suite.filters], {
     env: { SUITE_LOG: log, SUITE_TALLY: tallyFile },
   });
-  const tally = judgeRun(readTally(tallyFile), code);
+  const reported = readTally(tallyFile);
+  const tally = judgeRun(reported, code);
   const ok = tally.failed === 0;
-  for (const problem of tally.problems) printLine(red(`    ${problem}`));
+  for (const problem of tally.problems.slice(reported?.problems.length)) printLine(red(`    ${problem}`));
   const skipped = tally.skipped > 0 ? `, ${tally.skipped} skipped` : '';
   const counts = `${tally.passed} passed, ${tally.failed} failed${skipped}`;
   printLine(
@@ -76,7 +77,7 @@ async function execute(command: string[], options: { log?: string; env?: NodeJS.
   const [program, ...args] = command;
   const child = spawn(program!, args, {
     stdio: options.log ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, ...(colour ? {} : { NO_COLOR: '1', FORCE_COLOR: undefined }), ...options.env },
   });
   const exit = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   if (options.log) {

@@ -1,6 +1,6 @@
 const out = process.stdout;
 const live = out.isTTY && !process.env.CI;
-const colour = live && !process.env.NO_COLOR;
+export const colour = live && !process.env.NO_COLOR;
 
 const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 
