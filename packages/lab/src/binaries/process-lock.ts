@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { type Server, type Socket, connect, createServer } from 'node:net';
+
+/**
+ * A lock between processes that cannot go stale: it is a listening socket in Linux' abstract namespace (no file behind it), which
+ * the kernel removes with its process, however that ends. Those who wait stay connected to it and wake when the holder lets go
+ * or dies, so nobody polls. It guards against double work only: what it protects is written by rename and stays whole without it.
+ */
+export async function acquireLock(name: string, onWait?: () => void): Promise<AsyncDisposable> {
+  const address = `\0valkey-operator-lab-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
+  for (;;) {
+    const waiting = new Set<Socket>();
+    const server = createServer((socket) => {
+      waiting.add(socket.on('error', () => {}).on('close', () => waiting.delete(socket)));
+    });
+    if (await listens(server, address)) {
+      return {
+        [Symbol.asyncDispose]: () =>
+          new Promise((resolve) => {
+            server.close(() => resolve());
+            for (const socket of waiting) socket.destroy();
+          }),
+      };
+    }
+    onWait?.();
+    await closed(address);
+  }
+}
+
+function listens(server: Server, address: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    );
+    server.listen(address, () => resolve(true));
+  });
+}
+
+/** Ends when the holder's socket does; a refused connection means that it is gone already. */
+function closed(address: string): Promise<void> {
+  return new Promise((resolve) => {
+    connect(address)
+      .on('error', () => {})
+      .on('close', () => resolve());
+  });
+}
