@@ -3,11 +3,10 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { consoleProgress } from '../progress.ts';
+import { run } from '../run.ts';
 import { COMPONENTS, MANIFEST } from './manifest.ts';
 import { askVersion } from './program-version.ts';
 import { resolveBinaries } from './resolve-binaries.ts';
-
-const ELF_MAGIC = '\u007fELF';
 
 let passed = 0;
 let failed = 0;
@@ -28,9 +27,15 @@ try {
       const path = join(built.dir, program);
       check(`${program} says that it is ${version}`, await askVersion(program, path), version);
     }
-    const product_path = await realpath(join(built.dir, programs[0]!));
-    const head = (await readFile(product_path)).subarray(0, 4).toString('latin1');
-    check(`${product} is an executable of sha256 ${basename(product_path)}`, head, ELF_MAGIC);
+    const file = await realpath(join(built.dir, programs[0]!));
+    const settings = (await run('go', ['version', '-m', file])).stdout;
+    check(`${product} is static`, /CGO_ENABLED=0/.test(settings), true);
+    check(
+      `${product} holds no path of this machine`,
+      (await readFile(file)).includes(MANIFEST[component].build.module),
+      false,
+    );
+    console.log(`    sha256 ${basename(file)}`);
   }
   const again = await resolveBinaries({ progress, cache, rungs: ['cache'] });
   check('the next run finds all of them in the cache', again.dir, built.dir);

@@ -1,0 +1,82 @@
+/** What a long step can say while it runs. */
+export interface Step {
+  /** Replace the text behind the title: what is being waited for, or what is being done now. */
+  note(text: string): void;
+  /** Show how far a step of known size is. */
+  progress(done: number, total: number, unit?: string): void;
+}
+
+/** Steps of long work, as a person sees them: one line each, with its outcome and the time it took. */
+export interface Progress {
+  step<T>(title: string, work: (step: Step) => Promise<T>): Promise<T>;
+}
+
+export const silentProgress: Progress = {
+  step: (_title, work) => work({ note() {}, progress() {} }),
+};
+
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const TITLE_WIDTH = 46;
+/** On a pipe there is no line to redraw, so a long step says what it is doing this often. */
+const QUIET_REPORT_MS = 15_000;
+
+export function seconds(ms: number): string {
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)}m ${Math.round((ms % 60_000) / 1000)}s`;
+}
+
+export function progressBar(done: number, total: number, width = 20): string {
+  const filled = total > 0 ? Math.min(width, Math.round((done / total) * width)) : 0;
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
+}
+
+export interface ConsoleProgressOptions {
+  out?: NodeJS.WriteStream;
+  now?: () => number;
+}
+
+/** Progress for people: a spinner that turns into a tick on a terminal, plain lines anywhere else. */
+export function consoleProgress({ out = process.stderr, now = Date.now }: ConsoleProgressOptions = {}): Progress {
+  const live = Boolean(out.isTTY) && !process.env.CI;
+  const colour = live && !process.env.NO_COLOR;
+  const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+
+  return {
+    async step(title, work) {
+      const start = now();
+      let note = '';
+      let frame = 0;
+      const head = title.padEnd(TITLE_WIDTH);
+      const draw = () => {
+        if (!live) return;
+        const line = `  ${paint(36, SPINNER[frame++ % SPINNER.length]!)} ${head} ${seconds(now() - start).padStart(7)}  ${note}`;
+        const width = (out.columns || 100) + (colour ? 9 : 0);
+        out.write(`\r\u001b[2K${line.slice(0, width - 1)}`);
+      };
+      const quietReport = () => out.write(`  … ${head} ${seconds(now() - start).padStart(7)}  ${note}\n`);
+      const timer = setInterval(live ? draw : quietReport, live ? 100 : QUIET_REPORT_MS);
+      const finish = (mark: string) => {
+        clearInterval(timer);
+        const tail = note ? `  ${paint(2, note)}` : '';
+        out.write(`${live ? '\r\u001b[2K' : ''}  ${mark} ${head} ${seconds(now() - start).padStart(7)}${tail}\n`);
+      };
+      draw();
+      try {
+        const result = await work({
+          note: (text) => {
+            note = text;
+            draw();
+          },
+          progress: (done, total, unit = '') => {
+            note = `${progressBar(done, total)} ${done}/${total}${unit && ` ${unit}`}`;
+            draw();
+          },
+        });
+        finish(paint(32, '✓'));
+        return result;
+      } catch (error) {
+        finish(paint(31, '✗'));
+        throw error;
+      }
+    },
+  };
+}
