@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { UnexpectedReplyError } from './resp/value.ts';
+import { parseSlotMigrations } from './slot-migrations.ts';
+import { readRecordedReply } from './testdata/read-recording.ts';
+
+describe('parseSlotMigrations on what Valkey 9.1 said', () => {
+  it('reads the log of the source, newest first', () => {
+    const migrations = parseSlotMigrations(readRecordedReply('slot-migrations-source-9.1'));
+    expect(migrations.map(({ slots, operation, state, outcome }) => `${operation} ${slots} ${state} ${outcome}`)).toEqual([
+      'export 3-5000 waiting-to-snapshot running',
+      'export 3-4,8-9 failed failed',
+      'export 0-2 success success',
+    ]);
+    expect(migrations[1]?.message).toMatch(/can only be used on primary nodes\.$/);
+  });
+
+  it('reads the log of the target', () => {
+    const migrations = parseSlotMigrations(readRecordedReply('slot-migrations-target-9.1'));
+    expect(migrations.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual(['import failed', 'import success']);
+    expect(migrations[0]?.sourceNode).toBe(migrations[1]?.sourceNode);
+  });
+
+  it('reads the cancellation of the source', () => {
+    const [cancelled] = parseSlotMigrations(readRecordedReply('slot-migrations-cancelled-9.1'));
+    expect(cancelled).toMatchObject({ outcome: 'cancelled', operation: 'export' });
+  });
+
+  it('refuses another shape', () => {
+    expect(() => parseSlotMigrations(['x'])).toThrow(UnexpectedReplyError);
+  });
+});
