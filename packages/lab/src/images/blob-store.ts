@@ -1,0 +1,81 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/** How one piece of an image points at another: by what it contains. */
+export interface Blob {
+  digest: string;
+  size: number;
+}
+
+/** Stamped on a finished blob, so that any later write to the file shows in its time. */
+const UNTOUCHED = new Date(0);
+
+/** The `blobs` folder of an OCI image layout: files named by the SHA-256 of their content. */
+export class BlobStore {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  path(digest: string): string {
+    return join(this.dir, 'blobs', ...digest.split(':'));
+  }
+
+  /** Store a stream under its digest. A blob appears whole or not at all: it is written aside and then renamed. */
+  async write(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Blob> {
+    const unfinished = join(this.dir, 'blobs', `.${randomUUID()}`);
+    await mkdir(join(this.dir, 'blobs', 'sha256'), { recursive: true });
+    try {
+      const hash = createHash('sha256');
+      let size = 0;
+      await using file = await open(unfinished, 'wx', 0o644);
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        size += chunk.length;
+        await file.writeFile(chunk);
+      }
+      const digest = `sha256:${hash.digest('hex')}`;
+      await file.utimes(UNTOUCHED, UNTOUCHED);
+      await rename(unfinished, this.path(digest));
+      return { digest, size };
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  async writeJson(value: unknown): Promise<Blob> {
+    return this.write([Buffer.from(JSON.stringify(value))]);
+  }
+
+  /**
+   * Whether the blob is here and intact. Its content is hashed only when the file was touched since it was stored, so
+   * asking costs nothing; a damaged blob counts as absent and is made again.
+   */
+  async holds({ digest, size }: Blob): Promise<boolean> {
+    const path = this.path(digest);
+    const found = await stat(path).catch(() => undefined);
+    if (found?.size !== size) return false;
+    if (found.mtimeMs === UNTOUCHED.getTime()) return true;
+    if ((await digestOfFile(path)) !== digest) return false;
+    await utimes(path, UNTOUCHED, UNTOUCHED);
+    return true;
+  }
+}
+
+export async function digestOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return `sha256:${hash.digest('hex')}`;
+}
+
+/** Replace a file in one step, so that a reader or a crash never sees half of it. */
+export async function writeWhole(path: string, content: string): Promise<void> {
+  const unfinished = `${path}.${randomUUID()}`;
+  await writeFile(unfinished, content);
+  await rename(unfinished, path);
+}

@@ -1,0 +1,27 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../run.ts';
+import type { Layer } from './layer-cache.ts';
+import { entryOf } from './rootfs.ts';
+import type { Workshop } from './workshop.ts';
+
+const SOURCE = join(import.meta.dirname, '../../go/pause');
+const BUILD = ['build', '-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
+
+/** The container under every pod, compiled from its twenty lines of Go. */
+export async function pauseLayer({ arch, cache, step }: Workshop): Promise<Layer> {
+  const source = await readFile(join(SOURCE, 'main.go'), 'utf8');
+  return cache.layer({ source, build: BUILD, arch }, async () => {
+    step.note('compiling pause');
+    const out = await mkdtemp(join(tmpdir(), 'lab-pause-'));
+    try {
+      const binary = join(out, 'pause');
+      const env = { ...process.env, CGO_ENABLED: '0', GOOS: 'linux', GOARCH: arch, GOFLAGS: '', GOWORK: 'off' };
+      await run('go', [...BUILD, '-o', binary, '.'], { cwd: SOURCE, env });
+      return await cache.write([await entryOf(binary, 'pause')]);
+    } finally {
+      await rm(out, { recursive: true, force: true });
+    }
+  });
+}

@@ -1,0 +1,14 @@
+import type { Step } from '../progress.ts';
+import type { DebianPackages } from './debian-packages.ts';
+import type { LayerCache } from './layer-cache.ts';
+import type { Arch } from './oci-image.ts';
+
+/** What the makers of layers work with. */
+export interface Workshop {
+  arch: Arch;
+  cache: LayerCache;
+  debian: DebianPackages;
+  /** Holds the `coredns` binary, among others. */
+  binariesDir: string;
+  step: Step;
+}
