@@ -57,7 +57,10 @@ async function get<T>(url: string, read: (response: Response, alive: () => void)
 function asUnavailable(url: string, error: unknown): unknown {
   if (error instanceof Unavailable || (error as NodeJS.ErrnoException).syscall === 'write') return error;
   const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
-  return new Unavailable(`${new URL(url).host} cannot be reached (${cause?.code ?? (error as Error).message})`, {
-    cause: error,
-  });
+  return new Unavailable(
+    `${new URL(url).host} cannot be reached (${cause?.code ?? cause?.message ?? (error as Error).message})`,
+    {
+      cause: error,
+    },
+  );
 }

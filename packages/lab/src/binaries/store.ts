@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 import { chmod, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LabError } from '../errors.ts';
@@ -109,20 +110,25 @@ async function list(folder: string): Promise<string[]> {
  * ctime at every write, truncation, chmod and rename, and no program can set it back, so whatever touches the file makes the stamp
  * differ and the file is hashed again. Not seen: a disk that changes bytes underneath the file system.
  */
-async function fingerprint(file: string): Promise<string> {
-  const { dev, ino, size, ctimeNs } = await stat(file, { bigint: true });
-  return `dev=${dev} ino=${ino} size=${size} ctime=${ctimeNs}\n`;
-}
-
 const stampOf = (file: string) => `${file}.stamp`;
 
+const fingerprint = ({ dev, ino, size, ctimeNs }: BigIntStats) =>
+  `dev=${dev} ino=${ino} size=${size} ctime=${ctimeNs}\n`;
+
 async function writeStamp(file: string): Promise<void> {
-  await writeFile(stampOf(file), await fingerprint(file));
+  await writeFile(stampOf(file), fingerprint(await stat(file, { bigint: true })));
 }
 
 async function isStamped(file: string): Promise<boolean> {
-  const stamp = await readFile(stampOf(file), 'utf8').catch(() => undefined);
-  return stamp !== undefined && stamp === (await fingerprint(file).catch(() => undefined));
+  try {
+    const written = await readFile(stampOf(file), 'utf8');
+    const [stamp, now] = await Promise.all([stat(stampOf(file), { bigint: true }), stat(file, { bigint: true })]);
+    // File times advance in ticks. A stamp from the file's own tick could miss a change later in that tick; a younger one cannot.
+    return written === fingerprint(now) && stamp.mtimeNs > now.ctimeNs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 async function sync(path: string): Promise<void> {
