@@ -23,15 +23,19 @@ describe.each(recordedVersions)('parseClusterNodes on what Valkey %s said', (ver
       uncovered: SlotSet.empty,
       contested: SlotSet.empty,
     });
-    expect(replicas.map((node) => node.primaryId).toSorted()).toEqual(primaries.map((node) => node.id).toSorted());
+    expect(new Set(replicas.map((node) => node.primaryId))).toEqual(new Set(primaries.map((node) => node.id)));
     expect(nodes.filter((node) => node.myself)).toMatchObject([
       { ip: '127.0.0.1', hostname: 'node0.example.test', linkConnected: true, health: 'ok' },
     ]);
   });
 
   it('reads the open slots of both ends', () => {
-    const source = parseClusterNodes(readRecordedText(`cluster-nodes-migrating-${version}`)).find((node) => node.myself);
-    const target = parseClusterNodes(readRecordedText(`cluster-nodes-importing-${version}`)).find((node) => node.myself);
+    const source = parseClusterNodes(readRecordedText(`cluster-nodes-migrating-${version}`)).find(
+      (node) => node.myself,
+    );
+    const target = parseClusterNodes(readRecordedText(`cluster-nodes-importing-${version}`)).find(
+      (node) => node.myself,
+    );
     expect(source?.openSlots).toEqual([
       { slot: 93, direction: 'migrating', peer: target?.id },
       { slot: 94, direction: 'migrating', peer: target?.id },
@@ -55,7 +59,9 @@ describe.each(recordedVersions)('parseClusterNodes on what Valkey %s said', (ver
     const nodes = parseClusterNodes(readRecordedText(`nodes-conf-${version}`));
     const shardOf = new Map(nodes.map((node) => [node.id, node.aux.get('shard-id')]));
     expect(nodes).toHaveLength(6);
-    expect(nodes.map((node) => node.aux.get('nodename')).toSorted()).toEqual(['vk-0', 'vk-1', 'vk-2', 'vk-3', 'vk-4', 'vk-5']);
+    expect(new Set(nodes.map((node) => node.aux.get('nodename')))).toEqual(
+      new Set(['vk-0', 'vk-1', 'vk-2', 'vk-3', 'vk-4', 'vk-5']),
+    );
     for (const node of nodes) if (node.primaryId) expect(shardOf.get(node.id)).toBe(shardOf.get(node.primaryId));
   });
 });

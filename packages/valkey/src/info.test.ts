@@ -52,7 +52,9 @@ describe('parseInfo', () => {
   });
 
   it('adds up the keys of all databases, none when there is no line', () => {
-    expect(parseInfo('# Keyspace\r\ndb0:keys=3,expires=0,avg_ttl=0\r\ndb2:keys=4,expires=1,avg_ttl=9\r\n').keyCount).toBe(7);
+    expect(
+      parseInfo('# Keyspace\r\ndb0:keys=3,expires=0,avg_ttl=0\r\ndb2:keys=4,expires=1,avg_ttl=9\r\n').keyCount,
+    ).toBe(7);
     expect(parseInfo('# Keyspace\r\n').keyCount).toBe(0);
   });
 

@@ -6,7 +6,9 @@ import { readRecordedReply } from './testdata/read-recording.ts';
 describe('parseSlotMigrations on what Valkey 9.1 said', () => {
   it('reads the log of the source, newest first', () => {
     const migrations = parseSlotMigrations(readRecordedReply('slot-migrations-source-9.1'));
-    expect(migrations.map(({ slots, operation, state, outcome }) => `${operation} ${slots} ${state} ${outcome}`)).toEqual([
+    expect(
+      migrations.map(({ slots, operation, state, outcome }) => `${operation} ${slots.toString()} ${state} ${outcome}`),
+    ).toEqual([
       'export 3-5000 waiting-to-snapshot running',
       'export 3-4,8-9 failed failed',
       'export 0-2 success success',
@@ -16,7 +18,10 @@ describe('parseSlotMigrations on what Valkey 9.1 said', () => {
 
   it('reads the log of the target', () => {
     const migrations = parseSlotMigrations(readRecordedReply('slot-migrations-target-9.1'));
-    expect(migrations.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual(['import failed', 'import success']);
+    expect(migrations.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual([
+      'import failed',
+      'import success',
+    ]);
     expect(migrations[0]?.sourceNode).toBe(migrations[1]?.sourceNode);
   });
 

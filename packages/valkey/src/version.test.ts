@@ -1,7 +1,14 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canLoadFilesOf, hasFeature } from './features.ts';
-import { compareVersions, formatVersion, isSupportedVersion, parseVersion, type ValkeyVersion, versionOfImageTag } from './version.ts';
+import {
+  compareVersions,
+  formatVersion,
+  isSupportedVersion,
+  parseVersion,
+  type ValkeyVersion,
+  versionOfImageTag,
+} from './version.ts';
 
 const version = fc.record({ major: fc.nat(99), minor: fc.nat(99), patch: fc.nat(99) });
 const v = (text: string): ValkeyVersion => {
@@ -35,9 +42,12 @@ describe('versionOfImageTag', () => {
     expect(versionOfImageTag(tag)).toEqual(v(expected));
   });
 
-  it.each(['latest', '8', '8-alpine', 'unstable', '8.1.1.1', 'alpine-8.1', ''])('finds no release line in %j', (tag) => {
-    expect(versionOfImageTag(tag)).toBeUndefined();
-  });
+  it.each(['latest', '8', '8-alpine', 'unstable', '8.1.1.1', 'alpine-8.1', ''])(
+    'finds no release line in %j',
+    (tag) => {
+      expect(versionOfImageTag(tag)).toBeUndefined();
+    },
+  );
 });
 
 describe('compareVersions', () => {

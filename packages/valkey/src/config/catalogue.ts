@@ -1,4 +1,4 @@
-import { compareReleaseLines, parseVersion, type ValkeyVersion } from '../version.ts';
+import { compareReleaseLines, type ValkeyVersion } from '../version.ts';
 import { releaseLines, settings } from './catalogue-data.ts';
 import { isOwnedSetting } from './owned-settings.ts';
 
@@ -8,22 +8,18 @@ import { isOwnedSetting } from './owned-settings.ts';
  */
 export type SettingClass = 'mutable' | 'immutable' | 'unknown' | 'owned';
 
-const catalogues = releaseLines.map((line, index) => ({ version: parseVersion(line), index }));
-
 /**
- * How to treat a setting from spec.config. A line that is not in the catalogue is judged by the newest line before it:
- * lines add settings and make them mutable, so this refuses or restarts too much, never too little. Nothing is known of
- * a version older than the catalogue.
+ * How to treat a setting from spec.config. A line between two of the catalogue is judged by the worse of its
+ * neighbours, since lines add settings and (sanitize-dump-payload in 9.x) drop them: this may refuse or restart too
+ * much, never too little. A newer line is judged by the newest known; of an older one nothing is known.
  */
 export function classifySetting(version: ValkeyVersion, name: string): SettingClass {
-  if (isOwnedSetting(name)) return 'owned';
-  const known = lookUp(version, name);
-  return known ?? 'unknown';
+  return isOwnedSetting(name) ? 'owned' : lookUp(version, name);
 }
 
 /** Whether a server of that version starts with the setting; for our own settings, which are all owned. */
 export function knowsSetting(version: ValkeyVersion, name: string): boolean {
-  return lookUp(version, name) !== undefined;
+  return lookUp(version, name) !== 'unknown';
 }
 
 /** Whether CONFIG SET of our own setting is possible in that version. */
@@ -31,16 +27,19 @@ export function canSetLive(version: ValkeyVersion, name: string): boolean {
   return lookUp(version, name) === 'mutable';
 }
 
-function lookUp(version: ValkeyVersion, name: string): 'mutable' | 'immutable' | undefined {
-  const line = catalogues.findLast((each) => each.version !== undefined && compareReleaseLines(each.version, version) <= 0);
+function lookUp(version: ValkeyVersion, name: string): 'mutable' | 'immutable' | 'unknown' {
   const key = name.toLowerCase();
-  if (line === undefined || !Object.hasOwn(settings, key)) return undefined;
-  switch (settings[key]?.[line.index]) {
-    case 'm':
-      return 'mutable';
-    case 'i':
-      return 'immutable';
-    default:
-      return undefined;
-  }
+  const letters = Object.hasOwn(settings, key) ? settings[key] : undefined;
+  const distances = releaseLines.map((line) => compareReleaseLines(parseLine(line), version));
+  const before = distances.findLastIndex((distance) => distance <= 0);
+  const after = distances.findIndex((distance) => distance >= 0);
+  if (letters === undefined || before === -1) return 'unknown';
+  const judged = [letters[before], after === -1 ? letters[before] : letters[after]];
+  if (judged.includes('-')) return 'unknown';
+  return judged.includes('i') ? 'immutable' : 'mutable';
+}
+
+function parseLine(line: string): ValkeyVersion {
+  const [major, minor] = line.split('.');
+  return { major: Number(major), minor: Number(minor), patch: 0 };
 }

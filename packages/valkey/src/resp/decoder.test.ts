@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RespDecoder } from './decoder.ts';
 import { encodeCommand, encodeReply } from './encoder.ts';
@@ -33,7 +33,9 @@ const reply = fc.letrec<{ value: RespValue }>((tie) => ({
     scalar,
     fc.array(tie('value'), { maxLength: 5 }),
     fc.uniqueArray(fc.string(), { maxLength: 5 }).map((items) => new Set<RespValue>(items)),
-    fc.array(fc.tuple(fc.string(), tie('value')), { maxLength: 5 }).map((pairs) => new Map<RespValue, RespValue>(pairs)),
+    fc
+      .array(fc.tuple(fc.string(), tie('value')), { maxLength: 5 })
+      .map((pairs) => new Map<RespValue, RespValue>(pairs)),
   ),
 })).value;
 const push = fc.tuple(fc.string(), fc.array(scalar)).map(([kind, data]) => new PushMessage(kind, data));
@@ -64,17 +66,9 @@ describe('RespDecoder', () => {
   });
 
   it('reads every scalar type', () => {
-    expect(decodeText('+OK\r\n:-7\r\n:9223372036854775807\r\n_\r\n#t\r\n#f\r\n,1.5e3\r\n,inf\r\n,-inf\r\n')).toStrictEqual([
-      'OK',
-      -7,
-      9223372036854775807n,
-      null,
-      true,
-      false,
-      1500,
-      Infinity,
-      -Infinity,
-    ]);
+    expect(
+      decodeText('+OK\r\n:-7\r\n:9223372036854775807\r\n_\r\n#t\r\n#f\r\n,1.5e3\r\n,inf\r\n,-inf\r\n'),
+    ).toStrictEqual(['OK', -7, 9223372036854775807n, null, true, false, 1500, Infinity, -Infinity]);
     expect(decodeText(',nan\r\n(123456789012345678901\r\n=7\r\ntxt:abc\r\n$0\r\n\r\n')).toStrictEqual([
       Number.NaN,
       123456789012345678901n,
@@ -103,12 +97,21 @@ describe('RespDecoder', () => {
     expect(decodeAll([stream], true)).toStrictEqual([new PushMessage('message', ['news']), [bytes]]);
   });
 
-  it.each(['?x\r\n', ':1x\r\n', '$-2\r\n', '*1x\r\n', '#y\r\n', ',\r\n', '(1.5\r\n', '$1\r\nabc\r\n', '+a\rb\r\n', '$\r\n', '$?\r\n'])(
-    'refuses %j',
-    (text) => {
-      expect(() => decodeText(text)).toThrow(RespProtocolError);
-    },
-  );
+  it.each([
+    '?x\r\n',
+    ':1x\r\n',
+    '$-2\r\n',
+    '*1x\r\n',
+    '#y\r\n',
+    ',\r\n',
+    '(1.5\r\n',
+    '$1\r\nabc\r\n',
+    '+a\rb\r\n',
+    '$\r\n',
+    '$?\r\n',
+  ])('refuses %j', (text) => {
+    expect(() => decodeText(text)).toThrow(RespProtocolError);
+  });
 
   it('refuses a line that never ends', () => {
     expect(() => decodeText(`+${'a'.repeat(70_000)}`)).toThrow('line too long');

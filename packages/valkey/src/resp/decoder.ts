@@ -104,7 +104,8 @@ export class RespDecoder {
       this.#needed = end + 2 - this.#at;
       return undefined;
     }
-    if (this.#buffer[end] !== CR || this.#buffer[end + 1] !== LF) throw new RespProtocolError('bulk string without end');
+    if (this.#buffer[end] !== CR || this.#buffer[end + 1] !== LF)
+      throw new RespProtocolError('bulk string without end');
     this.#consume(end + 2);
     if (type === '!') return new ValkeyError(this.#buffer.toString('utf8', start, end));
     // A verbatim string says its format first: "txt:".

@@ -26,5 +26,10 @@ function parseRedirect(message: string): Redirect | undefined {
   const [, kind, slot, host, port] = redirectPattern.exec(message) ?? [];
   if (kind === undefined || host === undefined) return undefined;
   // "?" is what a node says of a peer whose preferred endpoint is not known.
-  return { kind: kind === 'MOVED' ? 'moved' : 'ask', slot: Number(slot), host: host === '?' ? '' : host, port: Number(port) };
+  return {
+    kind: kind === 'MOVED' ? 'moved' : 'ask',
+    slot: Number(slot),
+    host: host === '?' ? '' : host,
+    port: Number(port),
+  };
 }

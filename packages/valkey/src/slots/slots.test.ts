@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkCoverage } from './coverage.ts';
 import { crc16, keySlot, SLOT_COUNT } from './key-slot.ts';
@@ -11,7 +11,9 @@ const slots = fc
     fc
       .array(fc.integer({ min: 0, max: 600 }), { minLength: starts.length, maxLength: starts.length })
       .map((lengths) =>
-        SlotSet.of(starts.map((first, index) => [first, Math.min(SLOT_COUNT - 1, first + (lengths[index] ?? 0))] as const)),
+        SlotSet.of(
+          starts.map((first, index) => [first, Math.min(SLOT_COUNT - 1, first + (lengths[index] ?? 0))] as const),
+        ),
       ),
   );
 
@@ -128,7 +130,10 @@ const ownership = fc
     }
     return owned;
   });
-const targets = fc.subarray(Array.from({ length: 9 }, (_, index) => `shard-${index}`), { minLength: 1 });
+const targets = fc.subarray(
+  Array.from({ length: 9 }, (_, index) => `shard-${index}`),
+  { minLength: 1 },
+);
 
 /** The least that can move under any even sharing: tries every choice of who gets the larger quota. */
 function leastMoved(owned: ReadonlyMap<string, SlotSet>, shards: readonly string[]): number {
@@ -189,12 +194,14 @@ describe('planSlotMoves', () => {
 
   it('gives the fourth shard a quarter taken from each of three', () => {
     const [a, b, c] = assignSlotsEvenly(3);
-    const owned = new Map([['a', a ?? SlotSet.empty], ['b', b ?? SlotSet.empty], ['c', c ?? SlotSet.empty]]);
-    expect(planSlotMoves(owned, ['a', 'b', 'c', 'd']).map((move) => `${move.from}>${move.to} ${move.slots}`)).toEqual([
-      'a>d 4096-5460',
-      'b>d 9557-10921',
-      'c>d 15018-16383',
+    const owned = new Map([
+      ['a', a ?? SlotSet.empty],
+      ['b', b ?? SlotSet.empty],
+      ['c', c ?? SlotSet.empty],
     ]);
+    expect(
+      planSlotMoves(owned, ['a', 'b', 'c', 'd']).map((move) => `${move.from}>${move.to} ${move.slots.toString()}`),
+    ).toEqual(['a>d 4096-5460', 'b>d 9557-10921', 'c>d 15018-16383']);
   });
 
   it('refuses to leave the slots without a shard', () => {
