@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+
+const files = String(spawnSync('git', ['ls-files', '-z'], { cwd: root }).stdout)
+  .split('\0')
+  .filter((path) => path && statSync(join(root, path), { throwIfNoEntry: false })?.isFile());
+
+/** This file spells out what it forbids. */
+const searched = files.filter((path) => join(root, path) !== import.meta.filename);
+
+/** Files whose text matches, as `path: what was found`. */
+function findText(pattern: RegExp, paths = searched): string[] {
+  return paths.flatMap((path) => {
+    const match = pattern.exec(readFileSync(join(root, path), 'utf8'));
+    return match ? [`${path}: ${match[0]}`] : [];
+  });
+}
+
+describe('what is committed', () => {
+  test('is known to git', () => {
+    expect(files).toContain('package-lock.json');
+  });
+
+  test('names no package registry, so that everyone installs from their own', () => {
+    expect(findText(/registry\.npmjs\.org|proxy\.golang\.org|"resolved": "http/)).toEqual([]);
+  });
+
+  test('names no place that exists on one machine only', () => {
+    expect(findText(/\/work\/(main|shared)\b|\/root\/|\/home\/[a-z]/)).toEqual([]);
+  });
+
+  test('switches no rule off in a comment', () => {
+    const sources = searched.filter((path) => path.endsWith('.ts') && !path.includes('/gen/'));
+    expect(findText(/(ox|es)lint-disable|@ts-(ignore|nocheck|expect-error)|knip-ignore/, sources)).toEqual([]);
+  });
+});
+
+describe('a package that knip leaves out', () => {
+  const { ignoreWorkspaces } = JSON.parse(readFileSync(join(root, 'knip.json'), 'utf8')) as {
+    ignoreWorkspaces: string[];
+  };
+
+  test.for(ignoreWorkspaces)('is still empty, otherwise it is to be looked at: %s', (workspace) => {
+    expect(readFileSync(join(root, workspace, 'src/index.ts'), 'utf8')).toBe('export {};\n');
+  });
+});
