@@ -1,34 +1,45 @@
-import { createLab, deleteLab } from '@valkey-operator/lab';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLab, killComponent, type Lab, removeLab } from '@valkey-operator/lab';
 import type { Bench } from './bench.ts';
 
 const NAME = 'bench';
+const API_SERVER = 'kube-apiserver';
 
 /**
- * How long a person waits for a Kubernetes. The floor is what the control plane of this very start took until it
- * answered /readyz: no lab with the same API server can be faster, and it slows down with the machine as we do.
+ * How long a person waits for a Kubernetes. The floor is the API server alone, started again on the same machine a moment
+ * later: no lab that waits for it can be faster, and it slows down with the machine just as we do.
  */
 const labStart: Bench = {
   name: 'lab-start',
-  description: 'a lab of three nodes, from the command to Ready (warm), against its bare API server',
+  description: 'a lab of three nodes until all is Ready (warm), against its bare API server until /readyz',
   async run() {
     try {
       // Warm: what can be downloaded, built or cached is there after the first start.
       await createLab({ name: NAME, nodes: 1 });
-      await deleteLab(NAME);
+      await removeLab(NAME);
       const start = performance.now();
-      const { timings } = await createLab({ name: NAME, nodes: 3 });
+      const lab = await createLab({ name: NAME, nodes: 3 });
       const ours = performance.now() - start;
-      return { ours: ours / 1000, floor: controlPlaneMs(timings) / 1000, unit: 's', limit: 25 };
+      const floor = await restartApiServer(lab);
+      return { ours: ours / 1000, floor: floor / 1000, unit: 's', limit: 25 };
     } finally {
-      await deleteLab(NAME);
+      await removeLab(NAME);
     }
   },
 };
 
-function controlPlaneMs(timings: readonly { title: string; ms: number }[]): number {
-  const steps = timings.filter(({ title }) => /etcd|api ?server/i.test(title));
-  if (steps.length === 0) throw new Error(`no API server among: ${timings.map(({ title }) => title).join(', ')}`);
-  return steps.reduce((sum, { ms }) => sum + ms, 0);
+/** Milliseconds from the start of the process to its first "ready". */
+async function restartApiServer(lab: Lab): Promise<number> {
+  await killComponent(lab, API_SERVER);
+  const start = performance.now();
+  lab.start(API_SERVER);
+  while (!(await isReady(lab))) await sleep(20);
+  return performance.now() - start;
+}
+
+async function isReady(lab: Lab): Promise<boolean> {
+  const { code } = await lab.kubectl(['get', '--raw', '/readyz', '--request-timeout=2s'], { allowFailure: true });
+  return code === 0;
 }
 
 export default labStart;
