@@ -52,7 +52,7 @@ export class ApiCaller {
       for (let throttled = 1; ; throttled += 1) {
         const response = await this.#send(call, deadline.signal);
         const text = await readBody(response.body);
-        if (response.status < 300) return parseJson<T>(text, response.status);
+        if (response.status < 300) return parseJson(text, response.status) as T;
         const error = errorFromStatus(parseStatus(text), response.status, response.retryAfterMs);
         if (error.code !== 'TooManyRequests' || call.throttled === 'throw' || throttled > MAX_THROTTLED) throw error;
         const { clock, random } = this.#parts;
@@ -104,7 +104,7 @@ export class ApiCaller {
   }
 }
 
-function parseJson<T>(text: string, status: number): T {
+function parseJson(text: string, status: number): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {

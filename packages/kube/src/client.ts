@@ -121,7 +121,14 @@ export class KubeClient {
     options: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const { namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds, ...call } = options;
-    const query = { watch: 1, allowWatchBookmarks: 'true', labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
+    const query = {
+      watch: 1,
+      allowWatchBookmarks: 'true',
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      timeoutSeconds,
+    };
     const path = withQuery(collectionPath(resource, namespace), query);
     const label = resourceLabel(resource);
     return decodeWatch<T>(this.#caller.stream({ verb: 'watch', resource: label, method: 'GET', path, ...call }));

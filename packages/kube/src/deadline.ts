@@ -37,7 +37,9 @@ export class Deadline {
     const what = `${this.#call.verb} ${this.#call.resource}`;
     if (this.#passed) return new KubeError('Timeout', `${what}: no answer within ${this.#ms} ms`);
     if (this.#call.signal?.aborted) return this.#call.signal.reason;
-    return new KubeError('Unreachable', `${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    return new KubeError('Unreachable', `${what}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 
   clear(): void {

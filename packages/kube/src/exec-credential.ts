@@ -46,7 +46,11 @@ export async function execCredentials(
   return readExecCredential(config.command, stdout, clock);
 }
 
-function readExecCredential(command: string, stdout: string, clock: Clock): { credentials: Credentials; freshForMs?: number } {
+function readExecCredential(
+  command: string,
+  stdout: string,
+  clock: Clock,
+): { credentials: Credentials; freshForMs?: number } {
   let status: ExecCredential['status'];
   try {
     const credential: ExecCredential = JSON.parse(stdout);

@@ -33,7 +33,8 @@ export function createHttpTransport(access: ClusterAccess): Transport {
       if (response) return response;
       // A kept connection that the server had closed says nothing about the server. The next round takes another one, and
       // in the end a new one.
-      if (!reused || !isRepeatable(request) || request.signal.aborted) throw failure;
+      if (reused && isRepeatable(request) && !request.signal.aborted) continue;
+      throw failure;
     }
   };
 
@@ -60,7 +61,13 @@ function rememberAgent(access: ClusterAccess): (credentials: Credentials) => htt
       keepAlive: true,
       keepAliveMsecs: TCP_PROBE_AFTER_MS,
       ...(access.proxyUrl && { proxyEnv: { HTTP_PROXY: access.proxyUrl, HTTPS_PROXY: access.proxyUrl } }),
-      ...(!plain && { ca, cert, key, servername: access.tlsServerName, rejectUnauthorized: !access.insecureSkipTlsVerify }),
+      ...(!plain && {
+        ca,
+        cert,
+        key,
+        servername: access.tlsServerName,
+        rejectUnauthorized: !access.insecureSkipTlsVerify,
+      }),
     };
     agent = plain ? new http.Agent(options) : new https.Agent(options);
     return agent;
@@ -82,12 +89,18 @@ function exchange(
   };
   const { request } = server.protocol === 'http:' ? http : https;
   const url = new URL(`${server.pathname.replace(/\/$/, '')}${path}`, server);
+  // Whoever gives up on one connection (a deadline, a silent watch) has reason to doubt the idle ones to the same peer.
+  signal.addEventListener('abort', () => closeIdle(agent), { once: true });
   return new Promise((resolve) => {
     const outgoing = request(url, { method, agent, signal, headers });
     outgoing.once('response', (response) => resolve({ response, reused: outgoing.reusedSocket }));
     outgoing.on('error', (failure) => resolve({ failure, reused: outgoing.reusedSocket }));
     outgoing.end(body);
   });
+}
+
+function closeIdle(agent: http.Agent): void {
+  for (const sockets of Object.values(agent.freeSockets)) sockets?.forEach((socket) => socket.destroy());
 }
 
 /** Whether sending it twice does what sending it once does. */

@@ -66,9 +66,23 @@ export async function kubeconfigAccess(options: KubeconfigOptions = {}): Promise
 
   const contextName = options.context ?? files.map((file) => file['current-context']).find(Boolean);
   if (!contextName) throw new KubeError('BadConfig', `no current context in ${paths.join(', ')}`);
-  const context = find(files.map((file) => file.contexts), 'context', contextName).context;
-  const { cluster } = find(files.map((file) => file.clusters), 'cluster', context.cluster);
-  const user = context.user ? (find(files.map((file) => file.users), 'user', context.user).user ?? {}) : {};
+  const context = find(
+    files.map((file) => file.contexts),
+    'context',
+    contextName,
+  ).context;
+  const { cluster } = find(
+    files.map((file) => file.clusters),
+    'cluster',
+    context.cluster,
+  );
+  const user = context.user
+    ? (find(
+        files.map((file) => file.users),
+        'user',
+        context.user,
+      ).user ?? {})
+    : {};
   if (!cluster.server) throw new KubeError('BadConfig', `cluster ${context.cluster} has no server`);
   if (user['auth-provider']) {
     const name = user['auth-provider'].name ?? '';
@@ -109,7 +123,11 @@ async function readKubeconfig(path: string): Promise<Kubeconfig> {
   return config;
 }
 
-function find<T extends { name: string }>(lists: (T[] | null | undefined)[], what: string, name: string | undefined): T {
+function find<T extends { name: string }>(
+  lists: (T[] | null | undefined)[],
+  what: string,
+  name: string | undefined,
+): T {
   const found = lists.flatMap((list) => list ?? []).find((entry) => entry.name === name);
   if (!found) throw new KubeError('BadConfig', `the kubeconfig has no ${what} ${name}`);
   return found;

@@ -47,5 +47,5 @@ export function withQuery(path: string, query: Query): string {
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) given.set(name, String(value));
   }
-  return given.size === 0 ? path : `${path}?${given}`;
+  return given.size === 0 ? path : `${path}?${given.toString()}`;
 }

@@ -36,9 +36,18 @@ export const events = defineResource<Event>('v1', 'Event', 'events');
 export const jobs = defineResource<Job>('batch/v1', 'Job', 'jobs');
 export const leases = defineResource<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
 export const namespaces = defineResource<Namespace>('v1', 'Namespace', 'namespaces', 'Cluster');
-export const networkPolicies = defineResource<NetworkPolicy>('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies');
+export const networkPolicies = defineResource<NetworkPolicy>(
+  'networking.k8s.io/v1',
+  'NetworkPolicy',
+  'networkpolicies',
+);
 export const nodes = defineResource<Node>('v1', 'Node', 'nodes', 'Cluster');
-export const persistentVolumes = defineResource<PersistentVolume>('v1', 'PersistentVolume', 'persistentvolumes', 'Cluster');
+export const persistentVolumes = defineResource<PersistentVolume>(
+  'v1',
+  'PersistentVolume',
+  'persistentvolumes',
+  'Cluster',
+);
 export const persistentVolumeClaims = defineResource<PersistentVolumeClaim>(
   'v1',
   'PersistentVolumeClaim',
