@@ -17,6 +17,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/e2e/**/*.test.ts'],
           globalSetup: ['tests/e2e/global-setup.ts'],
+          setupFiles: ['tests/e2e/support/setup.ts'],
           fileParallelism: false,
           testTimeout: 3 * MINUTE,
           hookTimeout: 10 * MINUTE,

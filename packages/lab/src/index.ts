@@ -1,1 +1,19 @@
-export {};
+/** The lab as a library: what tests and benchmarks use. */
+export { addNode, createLab, type CreateLabOptions } from './cluster/create-lab.ts';
+export {
+  dropTraffic,
+  freezeComponent,
+  healPartition,
+  killComponent,
+  partitionNode,
+  startNode,
+  stopNode,
+  thawComponent,
+} from './cluster/faults.ts';
+export { Lab } from './cluster/lab.ts';
+export { listLabs } from './cluster/lab-record.ts';
+export { labLeavings, removeLab } from './cluster/remove-lab.ts';
+export { LabError, type LabErrorCode } from './errors.ts';
+
+export { consoleProgress, silentProgress, type Progress } from './progress.ts';
+export { run } from './run.ts';

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ var programs = map[string]func() int{
 	"kube-controller-manager": component(controllermanager.NewControllerManagerCommand),
 	"kube-proxy":              component(proxy.NewProxyCommand),
 	"kube-scheduler":          component(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
-	"kubelet":                 component(kubelet.NewKubeletCommand),
+	"kubelet":                 component(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
 	"kubectl":                 runKubectl,
 }
 

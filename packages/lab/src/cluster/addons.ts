@@ -30,7 +30,9 @@ function dnsObjects(lab: LabLayout) {
   ];
   const corefile = `.:53 {
   errors
-  health { lameduck 2s }
+  health {
+    lameduck 2s
+  }
   ready
   kubernetes cluster.local in-addr.arpa {
     pods insecure

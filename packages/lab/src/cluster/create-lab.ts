@@ -8,6 +8,7 @@ import { addonManifests } from './addons.ts';
 import { createCgroup } from './cgroups.ts';
 import { LabAuthority } from './certificates.ts';
 import { controlPlaneComponents, prepareControlPlane } from './control-plane.ts';
+import { describeLab } from './describe-lab.ts';
 import { prepareHost } from './host.ts';
 import { copyImageStore, fillImageStore } from './image-store.ts';
 import { claimLab, readRecord, writeRecord } from './lab-record.ts';
@@ -16,7 +17,7 @@ import { assertLabName, assertNodeCount, layoutLab, layoutNode, type NodeLayout 
 import { attachNode, createSwitch } from './network.ts';
 import { containerdComponent, kubeletComponents, prepareNode } from './node.ts';
 import { provisionerComponent } from './provisioner-component.ts';
-import { removeLab } from './remove-lab.ts';
+import { clearLab, lockLab } from './remove-lab.ts';
 import { waitForApiServer, waitForDns, waitForNodes } from './wait.ts';
 
 export interface CreateLabOptions {
@@ -34,6 +35,7 @@ export interface CreateLabOptions {
 export async function createLab({ name, nodes = 3, progress = silentProgress, signal }: CreateLabOptions): Promise<Lab> {
   assertLabName(name);
   assertNodeCount(nodes);
+  await using _lock = await lockLab(name);
   const running = findRunningLab(name);
   if (running) {
     if (running.nodes.length === nodes) return running;
@@ -45,10 +47,10 @@ export async function createLab({ name, nodes = 3, progress = silentProgress, si
   }
   await prepareHost(progress);
   const binaries = await resolveBinaries({ progress });
-  const images = await buildImages({ progress, binariesDir: binaries.dir });
+  const images = await progress.step('Build images', (step) => buildImages({ step, binariesDir: binaries.dir }));
   await progress.step('Load images', () => fillImageStore(images));
   signal?.throwIfAborted();
-  await removeLab(name);
+  await clearLab(name);
   const record = await claimLab(name, binaries.dir);
   const layout = layoutLab(name, record.slot);
   const lab = Lab.open(name);
@@ -78,8 +80,8 @@ export async function createLab({ name, nodes = 3, progress = silentProgress, si
     writeRecord({ ...lab.record, complete: true });
     return lab;
   } catch (error) {
-    const explained = explainFailure(lab, error);
-    await removeLab(name);
+    const explained = await explainFailure(lab, error);
+    await clearLab(name);
     throw explained;
   }
 }
@@ -116,10 +118,12 @@ function startKubelet(lab: Lab, node: NodeLayout): void {
   for (const spec of kubeletComponents(node, lab.binaries, lab.systemCgroup(node))) lab.start(spec);
 }
 
-/** A component that died is the likely cause; its log is about to be removed, so its last lines go into the message. */
-function explainFailure(lab: Lab, error: unknown): unknown {
+/** The logs are about to be removed with the lab, so what they and Kubernetes say goes into the message. */
+async function explainFailure(lab: Lab, error: unknown): Promise<unknown> {
+  if (!(error instanceof LabError)) return error;
+  const { problems } = await describeLab(lab.name);
   const dead = lab.components().find(({ state }) => state === 'stopped');
-  if (!dead || !(error instanceof Error)) return error;
-  const words = lab.logs(dead.name, 12).join('\n  ');
-  return new LabError('ComponentFailed', `${error.message}\n${dead.name} has ended; its last lines:\n  ${words}`, 'see the lines above', error);
+  const words = dead ? [`the last lines of ${dead.name}:`, ...lab.logs(dead.name, 12).map((line) => `  ${line}`)] : [];
+  const message = [error.message, ...problems.map(({ what }) => what), ...words].join('\n  ');
+  return new LabError(error.code, message, dead || problems.length > 0 ? 'see the lines above' : error.remedy, error);
 }

@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { acquireLock } from '../binaries/process-lock.ts';
 import { run } from '../run.ts';
 import { removeCgroup } from './cgroups.ts';
 import { findSlot, readRecord, releaseSlot } from './lab-record.ts';
@@ -7,11 +8,21 @@ import { labDir, layoutLab, MAX_LABS, type LabLayout } from './layout.ts';
 import { labNamespaces, removeNetwork } from './network.ts';
 import { signalProcess } from './processes.ts';
 
+/** Making and removing a lab of one name never overlap, whoever asks for it. */
+export function lockLab(name: string): Promise<AsyncDisposable> {
+  return acquireLock(labDir(name));
+}
+
+export async function removeLab(name: string): Promise<void> {
+  await using _lock = await lockLab(name);
+  await clearLab(name);
+}
+
 /**
  * Remove all that a lab made, however it ended. Works from names alone (layout.ts), so it also clears what a lab that was
  * killed half-made left behind. The record goes last: as long as anything is left, the lab can be found and removed again.
  */
-export async function removeLab(name: string): Promise<void> {
+export async function clearLab(name: string): Promise<void> {
   const slot = findSlot(name) ?? (await slotFromNetwork(name));
   const lab = layoutLab(name, slot ?? MAX_LABS);
   for (const { process: id } of Object.values(readRecord(name)?.components ?? {})) {
@@ -26,8 +37,8 @@ export async function removeLab(name: string): Promise<void> {
   if (slot !== undefined) releaseSlot(slot);
 }
 
-/** Whether anything of a lab of this name exists on the machine. */
-export async function labLeavings(name: string): Promise<string[]> {
+/** What exists of a lab of this name on the machine. */
+export function labLeavings(name: string): string[] {
   const lab = layoutLab(name, findSlot(name) ?? MAX_LABS);
   const mounts = mountsBelow([lab.dir, lab.runDir]).map((path) => `mount ${path}`);
   const namespaces = labNamespaces(lab).map((ns) => `network namespace ${ns}`);

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { sha256OfFile } from '../binaries/sha256.ts';
 
 /** How one piece of an image points at another: by what it contains. */
 export interface Blob {
@@ -10,7 +9,7 @@ export interface Blob {
   size: number;
 }
 
-/** Stamped on a finished blob, so that any later write to the file shows in its time. */
+/** The modification time of every finished blob, so that any later write to it shows. The access time is its last use. */
 const UNTOUCHED = new Date(0);
 
 /** The `blobs` folder of an OCI image layout: files named by the SHA-256 of their content. */
@@ -39,7 +38,7 @@ export class BlobStore {
         await file.writeFile(chunk);
       }
       const digest = `sha256:${hash.digest('hex')}`;
-      await file.utimes(UNTOUCHED, UNTOUCHED);
+      await file.utimes(new Date(), UNTOUCHED);
       await rename(unfinished, this.path(digest));
       return { digest, size };
     } catch (error) {
@@ -60,17 +59,21 @@ export class BlobStore {
     const path = this.path(digest);
     const found = await stat(path).catch(() => undefined);
     if (found?.size !== size) return false;
-    if (found.mtimeMs === UNTOUCHED.getTime()) return true;
-    if ((await digestOfFile(path)) !== digest) return false;
-    await utimes(path, UNTOUCHED, UNTOUCHED);
+    if (found.mtimeMs !== UNTOUCHED.getTime() && `sha256:${await sha256OfFile(path)}` !== digest) return false;
+    await utimes(path, new Date(), UNTOUCHED);
     return true;
   }
-}
 
-export async function digestOfFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
-  return `sha256:${hash.digest('hex')}`;
+  /** Forget blobs that nobody asked for in a while (the bundles of yesterday's code), and what a killed writer left. */
+  async removeUnused(unusedMs: number): Promise<void> {
+    const blobs = join(this.dir, 'blobs');
+    for (const entry of await readdir(blobs, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      // It may be gone by now: another process can be tidying, or finishing a blob.
+      const found = entry.isFile() ? await stat(path).catch(() => undefined) : undefined;
+      if (found && Date.now() - found.atimeMs > unusedMs) await rm(path, { force: true });
+    }
+  }
 }
 
 /** Replace a file in one step, so that a reader or a crash never sees half of it. */

@@ -1,3 +1,5 @@
+import { acquireLock } from '../binaries/process-lock.ts';
+import { cacheDir } from '../cache-dir.ts';
 import { LabError } from '../errors.ts';
 import type { Step } from '../progress.ts';
 import type { App } from './app-image.ts';
@@ -28,6 +30,8 @@ export interface BuildImagesOptions {
   refresh?: boolean;
 }
 
+const UNUSED_MS = 7 * 24 * 3600 * 1000;
+
 /**
  * Make the images of a lab, or find that they are made already: then nothing but our own code is looked at, and no
  * network is needed. One entry per name, so an image with two names appears twice with one digest.
@@ -35,31 +39,40 @@ export interface BuildImagesOptions {
 export async function buildImages(options: BuildImagesOptions): Promise<BuiltImage[]> {
   const recipes = choose(labImages(options.apps), options.only);
   const { step, binariesDir, arch = hostArch(), refresh } = options;
+  await using _lock = await acquireLock(cacheDir('images'), () => step.note('waiting for another build of images'));
   await using debian = new DebianPackages({ refresh });
   const workshop: Workshop = { arch, binariesDir, step, debian, cache: new LayerCache({ refresh }) };
 
+  const { store } = workshop.cache;
+
   let done = 0;
-  // All are brought to an end before one failure is reported, so that nothing still runs in the background.
-  const outcomes = await Promise.allSettled(
+  const built = await allDone(
     recipes.map(async (recipe) => {
       const images = await buildImage(workshop, recipe);
       step.progress(++done, recipes.length, 'images');
       return images;
     }),
-  );
-  return outcomes.flatMap((outcome) => {
-    if (outcome.status === 'rejected') throw explain(outcome.reason, workshop.cache.store.dir);
-    return outcome.value;
+  ).catch((error: unknown) => {
+    throw explain(error, store.dir);
   });
+  await store.removeUnused(UNUSED_MS);
+  return built.flat();
 }
 
-async function buildImage({ arch, cache, ...rest }: Workshop, recipe: ImageRecipe): Promise<BuiltImage[]> {
-  const layers = await Promise.all(recipe.layers({ arch, cache, ...rest }));
+async function buildImage(workshop: Workshop, recipe: ImageRecipe): Promise<BuiltImage[]> {
+  const { arch, cache } = workshop;
+  const layers = await allDone(recipe.layers(workshop));
   const version = layers.find((layer) => layer.version)?.version ?? '';
   const labels = version ? { 'org.opencontainers.image.version': version } : undefined;
   const config = { ...recipe.config, labels: { ...labels, ...recipe.config.labels } };
   const manifest = await writeManifest(cache.store, { arch, config, layers });
   return recipe.refs(version).map((ref) => ({ ref, digest: manifest.digest, manifest, store: cache.store }));
+}
+
+/** Like Promise.all, but a failure is reported only when nothing runs in the background any more. */
+async function allDone<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
 
 function choose(recipes: ImageRecipe[], only?: readonly string[]): ImageRecipe[] {

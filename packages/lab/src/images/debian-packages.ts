@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256OfFile } from '../binaries/sha256.ts';
 import { cacheDir } from '../cache-dir.ts';
-import { digestOfFile, writeWhole } from './blob-store.ts';
+import { writeWhole } from './blob-store.ts';
 import type { Arch } from './oci-image.ts';
 import { PrivateApt, type ResolvedPackage } from './private-apt.ts';
 
@@ -70,6 +71,6 @@ async function readLock(path: string): Promise<ResolvedPackage[]> {
 }
 
 async function findDamaged(packages: DebianPackage[]): Promise<DebianPackage[]> {
-  const digests = await Promise.all(packages.map(({ path }) => digestOfFile(path).catch(() => 'missing')));
-  return packages.filter(({ sha256 }, i) => digests[i] !== `sha256:${sha256}`);
+  const found = await Promise.all(packages.map(({ path }) => sha256OfFile(path).catch(() => 'missing')));
+  return packages.filter(({ sha256 }, i) => found[i] !== sha256);
 }

@@ -1,8 +1,10 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LabError } from '../errors.ts';
 import type { DebianPackage } from './debian-packages.ts';
 import type { Layer } from './layer-cache.ts';
-import { collectLibraries, entryOf, skeleton, withUnpacked } from './rootfs.ts';
+import { collectLibraries, entryOf, skeleton, unpack } from './rootfs.ts';
 import type { TarEntry } from './tar.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -21,16 +23,16 @@ export interface PackageLayerRecipe {
 export function packageLayer(workshop: Workshop, recipe: PackageLayerRecipe): Promise<Layer> {
   return workshop.cache.layer({ arch: workshop.arch, ...recipe }, async () => {
     const { packages, version } = await fetchMatching(workshop, recipe);
-    return withUnpacked(packages, async (root) => {
-      const files = Object.entries(recipe.files ?? {}).map(([path, source]) => entryOf(join(root, source), path));
-      const entries = [
-        ...skeleton,
-        ...(await collectLibraries(root)),
-        ...(await Promise.all(files)),
-        ...(recipe.entries ?? []),
-      ];
-      return { ...(await workshop.cache.write(entries)), version };
-    });
+    await using root = await mkdtempDisposable(join(tmpdir(), 'lab-rootfs-'));
+    await unpack(packages, root.path);
+    const files = Object.entries(recipe.files ?? {}).map(([path, source]) => entryOf(join(root.path, source), path));
+    const entries = [
+      ...skeleton,
+      ...(await collectLibraries(root.path)),
+      ...(await Promise.all(files)),
+      ...(recipe.entries ?? []),
+    ];
+    return { ...(await workshop.cache.write(entries)), version };
   });
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../run.ts';
@@ -14,14 +14,10 @@ export async function pauseLayer({ arch, cache, step }: Workshop): Promise<Layer
   const source = await readFile(join(SOURCE, 'main.go'), 'utf8');
   return cache.layer({ source, build: BUILD, arch }, async () => {
     step.note('compiling pause');
-    const out = await mkdtemp(join(tmpdir(), 'lab-pause-'));
-    try {
-      const binary = join(out, 'pause');
-      const env = { ...process.env, CGO_ENABLED: '0', GOOS: 'linux', GOARCH: arch, GOFLAGS: '', GOWORK: 'off' };
-      await run('go', [...BUILD, '-o', binary, '.'], { cwd: SOURCE, env });
-      return await cache.write([await entryOf(binary, 'pause')]);
-    } finally {
-      await rm(out, { recursive: true, force: true });
-    }
+    await using out = await mkdtempDisposable(join(tmpdir(), 'lab-pause-'));
+    const binary = join(out.path, 'pause');
+    const env = { ...process.env, CGO_ENABLED: '0', GOOS: 'linux', GOARCH: arch, GOFLAGS: '', GOWORK: 'off' };
+    await run('go', [...BUILD, '-o', binary, '.'], { cwd: SOURCE, env });
+    return await cache.write([await entryOf(binary, 'pause')]);
   });
 }

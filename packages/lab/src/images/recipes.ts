@@ -1,8 +1,9 @@
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import rootPackage from '../../../../package.json' with { type: 'json' };
+import { sha256OfFile } from '../binaries/sha256.ts';
 import { LabError } from '../errors.ts';
 import { appConfig, appLayers, type App } from './app-image.ts';
-import { digestOfFile } from './blob-store.ts';
 import type { Layer } from './layer-cache.ts';
 import type { ImageConfig } from './oci-image.ts';
 import { packageLayer, type PackageLayerRecipe } from './package-layer.ts';
@@ -133,7 +134,7 @@ function exporter(version: string): ImageRecipe {
 
 async function corednsLayer({ cache, binariesDir }: Workshop): Promise<Layer> {
   const binary = join(binariesDir, 'coredns');
-  const digest = await digestOfFile(binary).catch((cause: unknown) => {
+  const digest = await sha256OfFile(binary).catch((cause: unknown) => {
     throw new LabError(
       'BinaryUnavailable',
       `no CoreDNS binary at ${binary}`,
@@ -141,5 +142,5 @@ async function corednsLayer({ cache, binariesDir }: Workshop): Promise<Layer> {
       cause,
     );
   });
-  return cache.layer({ coredns: digest }, async () => cache.write([await entryOf(binary, 'coredns')]));
+  return cache.layer({ coredns: digest }, async () => cache.write([await entryOf(await realpath(binary), 'coredns')]));
 }

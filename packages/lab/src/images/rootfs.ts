@@ -1,5 +1,4 @@
-import { lstat, mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lstat, readdir, readlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { run } from '../run.ts';
 import type { DebianPackage } from './debian-packages.ts';
@@ -35,15 +34,9 @@ export function withParents(entries: readonly TarEntry[]): TarEntry[] {
   return [...all.values()];
 }
 
-/** Unpack packages into a folder that lives as long as `use` runs. */
-export async function withUnpacked<T>(packages: DebianPackage[], use: (root: string) => Promise<T>): Promise<T> {
-  const root = await mkdtemp(join(tmpdir(), 'lab-rootfs-'));
-  try {
-    for (const { path } of packages) await run('dpkg-deb', ['--extract', path, root]);
-    return await use(root);
-  } finally {
-    await rm(root, { recursive: true, force: true });
-  }
+/** Lay the files of packages into a folder, without installing anything. */
+export async function unpack(packages: readonly DebianPackage[], root: string): Promise<void> {
+  for (const { path } of packages) await run('dpkg-deb', ['--extract', path, root]);
 }
 
 /**

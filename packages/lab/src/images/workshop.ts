@@ -1,5 +1,5 @@
 import type { Step } from '../progress.ts';
-import type { DebianPackages } from './debian-packages.ts';
+import type { DebianPackage, PackageQuery } from './debian-packages.ts';
 import type { LayerCache } from './layer-cache.ts';
 import type { Arch } from './oci-image.ts';
 
@@ -7,7 +7,7 @@ import type { Arch } from './oci-image.ts';
 export interface Workshop {
   arch: Arch;
   cache: LayerCache;
-  debian: DebianPackages;
+  debian: { fetch(query: PackageQuery): Promise<DebianPackage[]> };
   /** Holds the `coredns` binary, among others. */
   binariesDir: string;
   step: Step;

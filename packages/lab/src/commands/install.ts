@@ -1,0 +1,10 @@
+import { Lab } from '../cluster/lab.ts';
+import { installOperator } from '../install-operator.ts';
+import { consoleProgress } from '../progress.ts';
+import { nameOption, type Command } from './command.ts';
+
+export const install: Command = {
+  summary: 'install CRDs and operator into namespace valkey-system of a lab; ready when it returns',
+  options: { name: nameOption },
+  run: ({ name }) => installOperator(Lab.open(String(name)), consoleProgress()),
+};

@@ -1,0 +1,31 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Lab, listLabs } from '@valkey-operator/lab';
+
+/** Where `.ci/run` and people look after a failed test; one folder per test. */
+export const FAILURES = join(import.meta.dirname, '../../../.lab/failures');
+const LINES = 200;
+
+/** Keep what the components and our own pods of every lab said last: the lab itself is about to be removed. */
+export async function saveFailureLogs(test: string): Promise<void> {
+  const dir = join(FAILURES, test.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 100));
+  mkdirSync(dir, { recursive: true });
+  for (const name of listLabs()) {
+    const lab = Lab.open(name);
+    for (const { name: component } of lab.components()) {
+      const file = `${name}-${component.replace('/', '-')}.log`;
+      writeFileSync(join(dir, file), lab.logs(component, LINES).join('\n'));
+    }
+    for (const [file, args] of Object.entries(questions)) {
+      const { stdout, stderr } = await lab.kubectl([...args, '--request-timeout=10s'], { allowFailure: true });
+      writeFileSync(join(dir, `${name}-${file}.log`), stdout || stderr);
+    }
+  }
+}
+
+const questions: Record<string, string[]> = {
+  operator: ['-n', 'valkey-system', 'logs', '-l', 'app.kubernetes.io/name=valkey-operator', `--tail=${LINES}`, '--prefix'],
+  sidecars: ['-n', 'default', 'logs', '-l', 'app.kubernetes.io/component=valkey', '-c', 'sidecar', `--tail=${LINES}`, '--prefix'],
+  pods: ['get', 'pods', '--all-namespaces', '-o', 'wide'],
+  events: ['get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp'],
+};
