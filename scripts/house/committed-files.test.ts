@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -36,6 +36,29 @@ describe('what is committed', () => {
   test('switches no rule off in a comment', () => {
     const sources = searched.filter((path) => path.endsWith('.ts') && !path.includes('/gen/'));
     expect(findText(/(ox|es)lint-disable|@ts-(ignore|nocheck|expect-error)|knip-ignore/, sources)).toEqual([]);
+  });
+});
+
+describe('the lockfile', () => {
+  interface Manifest {
+    dependencies?: Record<string, string>;
+    devDependencies?: Record<string, string>;
+    optionalDependencies?: Record<string, string>;
+  }
+  const { packages: locked } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Manifest>;
+  };
+  const manifests = globSync(['package.json', 'packages/*/package.json', 'tests/package.json'], { cwd: root });
+  const dependenciesOf = (manifest: Manifest | undefined) => ({
+    ...manifest?.dependencies,
+    ...manifest?.devDependencies,
+    ...manifest?.optionalDependencies,
+  });
+
+  test.for(manifests)('locks what %s asks for, in the exact version', (path) => {
+    const asked = dependenciesOf(JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest);
+    expect(dependenciesOf(locked[path === 'package.json' ? '' : dirname(path)])).toEqual(asked);
+    for (const version of Object.values(asked)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   });
 });
 

@@ -33,7 +33,11 @@ async function restartApiServer(lab: Lab): Promise<number> {
   await killComponent(lab, API_SERVER);
   const start = performance.now();
   lab.start(API_SERVER);
-  while (!(await isReady(lab))) await sleep(20);
+  const deadline = start + 60_000;
+  while (!(await isReady(lab))) {
+    if (performance.now() > deadline) throw new Error('the API server was not ready again within 60 s');
+    await sleep(20);
+  }
   return performance.now() - start;
 }
 
