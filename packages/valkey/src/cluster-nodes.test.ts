@@ -62,7 +62,9 @@ describe.each(recordedVersions)('parseClusterNodes on what Valkey %s said', (ver
     expect(new Set(nodes.map((node) => node.aux.get('nodename')))).toEqual(
       new Set(['vk-0', 'vk-1', 'vk-2', 'vk-3', 'vk-4', 'vk-5']),
     );
-    for (const node of nodes) if (node.primaryId) expect(shardOf.get(node.id)).toBe(shardOf.get(node.primaryId));
+    for (const node of nodes.filter((each) => each.primaryId)) {
+      expect(shardOf.get(node.id)).toBe(shardOf.get(node.primaryId ?? ''));
+    }
   });
 });
 
