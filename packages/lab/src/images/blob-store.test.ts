@@ -10,7 +10,7 @@ async function openStore() {
   return { store: new BlobStore(dir.path), [Symbol.asyncDispose]: () => dir.remove() };
 }
 
-const ADAY = 24 * 3600 * 1000;
+const A_DAY = 24 * 3600 * 1000;
 
 test('a blob is found under the digest of its content', async () => {
   await using opened = await openStore();
@@ -53,12 +53,12 @@ test('only what nobody asked for in a while is removed', async () => {
   const [used, unused] = [await store.writeJson('used'), await store.writeJson('unused')];
   const leftover = join(store.dir, 'blobs', '.from-a-killed-writer');
   await appendFile(leftover, '');
-  const yesterday = new Date(Date.now() - ADAY);
+  const yesterday = new Date(Date.now() - A_DAY);
   for (const path of [store.path(used.digest), store.path(unused.digest), leftover])
     await utimes(path, yesterday, new Date(0));
 
   expect(await store.holds(used)).toBe(true);
-  await store.removeUnused(ADAY / 2);
+  await store.removeUnused(A_DAY / 2);
   expect(await readdir(join(store.dir, 'blobs'), { recursive: true })).toEqual([
     'sha256',
     `sha256/${used.digest.slice('sha256:'.length)}`,

@@ -63,5 +63,8 @@ async function fetchMatching(
 
 /** `1:8.0.1+dfsg1-1~bpo12+1` is Valkey 8.0.1 to everyone but Debian. */
 export function upstreamVersion(debianVersion: string): string {
-  return debianVersion.replace(/^\d+:/, '').replace(/[-+~].*$/, '');
+  return debianVersion
+    .replace(/^\d+:/, '')
+    .replace(/[-+].*$/, '')
+    .replace('~', '-');
 }

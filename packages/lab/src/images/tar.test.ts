@@ -2,7 +2,7 @@ import { mkdtempDisposable, readFile, readlink, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../run.ts';
 import { tar, type TarEntry } from './tar.ts';
