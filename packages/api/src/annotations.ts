@@ -1,0 +1,23 @@
+import { group } from './group.ts';
+
+export const annotations = {
+  /** Name of the owning resource. Removing it from the StatefulSet makes the operator let go of the cluster (D7). */
+  cr: `${group}/cr`,
+  /** Says to people that changes by hand are refused or reverted. */
+  locked: `${group}/locked`,
+  /** One-time proof that a write is the operator's own (D6). */
+  updateToken: `${group}/update-token`,
+  /** "true" on a cluster: the operator watches and reports, but acts no more (C9). */
+  paused: `${group}/paused`,
+  /** A timestamp on a cluster: every pod that started before it is restarted, one at a time. */
+  restartAt: `${group}/restart-at`,
+  /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */
+  forceTakeover: `${group}/force-takeover`,
+  /** On our CRDs: tells them from those of another operator with the same names. */
+  product: `${group}/product`,
+} as const;
+
+export const product = 'valkey-operator';
+
+/** On our CRs and on Valkey pods (D3). */
+export const finalizer = `${group}/finalizer`;

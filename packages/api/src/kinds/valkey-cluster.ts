@@ -1,0 +1,95 @@
+import type { z } from 'zod';
+import { conditions, observedGeneration } from '../conditions.ts';
+import { age, defineKind, phase as phaseColumn, ready, reason, type Resource } from '../define-kind.ts';
+import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
+import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
+import { orchestration, pendingOrchestrations, plan } from '../fields/orchestration.ts';
+import { minReplicasReachable, replication } from '../fields/replication.ts';
+import { services } from '../fields/services.ts';
+import { integer, object, text, timestamp } from '../schema/field.ts';
+import { deploymentName } from '../schema/name.ts';
+
+const masterCount = integer('Number of primaries, that is of shards. Changing it moves slots, online.', {
+  min: 3,
+  max: 500,
+  why: 'a cluster needs three primaries to agree on a failover; for a single node use ValkeyStandalone',
+});
+
+const replicasPerMaster = integer('Replicas of each primary. With 0, a lost pod is a lost shard.', {
+  min: 0,
+  max: 5,
+  why: 'every replica costs its primary a copy of each write',
+});
+
+/** All that ValkeyClusterDefaults may supply. */
+export const clusterDefaults = {
+  masterCount: masterCount.optional(),
+  replicasPerMaster: replicasPerMaster.optional(),
+  replication: replication.optional(),
+  services: services.optional(),
+  ...nodeDefaults,
+};
+
+export const clusterRules = [minReplicasReachable, ...nodeRules];
+
+export const clusterSpec = object(
+  'What the cluster shall be. A field left out comes from ValkeyClusterDefaults, or else is built in.',
+  { ...clusterDefaults, ...nodeOwn },
+  { rules: [...clusterRules, ...nodeTransitions] },
+);
+
+const status = object('What the cluster is, in short; ValkeyClusterStatus has the detail.', {
+  phase: phase.optional(),
+  observedGeneration: observedGeneration.optional(),
+  masters: text('Primaries ready of those wanted: 3/3.', { max: 16 }).optional(),
+  replicas: text('Replicas ready of those wanted: 3/3.', { max: 16 }).optional(),
+  masterCount: integer('Primaries that serve slots, for the scale subresource.').optional(),
+  selector: text('Selects the pods of the cluster, for the scale subresource.', { max: 512 }).optional(),
+  slotsAssigned: integer('Slots that have a primary, of 16384.').optional(),
+  version: text('Version of Valkey that runs; during an upgrade the oldest one.', { max: 64 }).optional(),
+  endpoint: text('Where clients connect.', { max: 512 }).optional(),
+  effectiveSpecHash: text('Hash of the spec with all defaults applied, as last put into effect.', {
+    max: 64,
+  }).optional(),
+  certificateExpiry: timestamp('When the first certificate in use expires.').optional(),
+  orchestration: orchestration.optional(),
+  pendingOrchestrations: pendingOrchestrations.optional(),
+  plan: plan.optional(),
+  tls: tlsStatus.optional(),
+  acl: aclStatus.optional(),
+  exporter: exporterStatus.optional(),
+  conditions: conditions.optional(),
+});
+
+export const valkeyCluster = defineKind({
+  kind: 'ValkeyCluster',
+  plural: 'valkeyclusters',
+  shortNames: ['vc'],
+  description: 'A Valkey cluster: primaries that share 16384 slots, each with replicas.',
+  installed: true,
+  spec: clusterSpec,
+  status,
+  rules: [...deploymentName],
+  scale: { spec: '.spec.masterCount', status: '.status.masterCount', selector: '.status.selector' },
+  columns: [
+    ready,
+    phaseColumn,
+    { name: 'Masters', description: 'Primaries ready of those wanted.', jsonPath: '.status.masters' },
+    { name: 'Replicas', description: 'Replicas ready of those wanted.', jsonPath: '.status.replicas' },
+    { name: 'Slots', description: 'Slots that have a primary.', jsonPath: '.status.slotsAssigned', type: 'integer' },
+    { name: 'Operation', description: 'What the operator is doing.', jsonPath: '.status.orchestration.kind' },
+    { name: 'Version', description: 'Version of Valkey.', jsonPath: '.status.version' },
+    age,
+    reason,
+    {
+      name: 'Cert-Expiry',
+      description: 'First certificate to expire.',
+      jsonPath: '.status.certificateExpiry',
+      wide: true,
+    },
+  ],
+});
+
+export type ValkeyCluster = Resource<typeof valkeyCluster>;
+export type ValkeyClusterSpec = z.output<typeof clusterSpec>;
+export type ValkeyClusterSummary = z.output<typeof status>;

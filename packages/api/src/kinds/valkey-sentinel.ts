@@ -1,0 +1,89 @@
+import { conditions, observedGeneration } from '../conditions.ts';
+import { age, defineKind, phase as phaseColumn, ready, reason, type Resource } from '../define-kind.ts';
+import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
+import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
+import { orchestration } from '../fields/orchestration.ts';
+import { replication } from '../fields/replication.ts';
+import { resources } from '../fields/resources.ts';
+import { integer, object, text } from '../schema/field.ts';
+import { deploymentName } from '../schema/name.ts';
+import type { Rule } from '../schema/rule.ts';
+
+const quorumReachable: Rule = {
+  rule: '!has(self.quorum) || (self.quorum >= 1 && self.quorum <= self.count)',
+  message: 'must be between 1 and count: more sentinels than there are can never agree',
+  fieldPath: '.quorum',
+};
+
+const sentinels = object(
+  'The sentinels, which watch the primary and choose its successor.',
+  {
+    count: integer('How many sentinels run.', {
+      min: 3,
+      max: 9,
+      why: 'with fewer than three, the loss of one stops every failover',
+    }).default(3),
+    quorum: integer('How many must agree that the primary is gone; none: the majority.').optional(),
+    resources: resources('Resources of each sentinel.').optional(),
+  },
+  { rules: [quorumReachable] },
+);
+
+const minReplicasReachable: Rule = {
+  rule: '!has(self.replication) || !has(self.replication.minReplicasToWrite) || self.replication.minReplicasToWrite <= self.replicas',
+  message: 'must be at most replicas: the primary could never accept a write',
+  fieldPath: '.replication.minReplicasToWrite',
+};
+
+const spec = object(
+  'What the deployment shall be. A field left out is built in.',
+  {
+    replicas: integer('Replicas of the primary.', {
+      min: 1,
+      max: 5,
+      why: 'a failover needs a replica, and every replica costs the primary a copy of each write',
+    }).default(2),
+    sentinels: sentinels.prefault({}),
+    replication: replication.optional(),
+    ...nodeDefaults,
+    ...nodeOwn,
+  },
+  { rules: [minReplicasReachable, ...nodeRules, ...nodeTransitions] },
+);
+
+export const valkeySentinel = defineKind({
+  kind: 'ValkeySentinel',
+  plural: 'valkeysentinels',
+  shortNames: ['vsen'],
+  description:
+    'A primary with replicas, watched by sentinels. The Services <name>-primary and <name>-replicas follow the roles.',
+  installed: false,
+  spec,
+  rules: [...deploymentName],
+  status: object('What the deployment is.', {
+    phase: phase.optional(),
+    observedGeneration: observedGeneration.optional(),
+    primary: text('Pod of the primary.', { max: 63 }).optional(),
+    replicas: text('Replicas ready of those wanted: 2/2.', { max: 16 }).optional(),
+    sentinels: text('Sentinels ready of those wanted: 3/3.', { max: 16 }).optional(),
+    version: text('Version of Valkey that runs.', { max: 64 }).optional(),
+    endpoint: text('Where clients connect.', { max: 512 }).optional(),
+    orchestration: orchestration.optional(),
+    tls: tlsStatus.optional(),
+    acl: aclStatus.optional(),
+    exporter: exporterStatus.optional(),
+    conditions: conditions.optional(),
+  }),
+  columns: [
+    ready,
+    phaseColumn,
+    { name: 'Primary', description: 'Pod of the primary.', jsonPath: '.status.primary' },
+    { name: 'Replicas', description: 'Replicas ready of those wanted.', jsonPath: '.status.replicas' },
+    { name: 'Sentinels', description: 'Sentinels ready of those wanted.', jsonPath: '.status.sentinels' },
+    { name: 'Version', description: 'Version of Valkey.', jsonPath: '.status.version' },
+    age,
+    reason,
+  ],
+});
+
+export type ValkeySentinel = Resource<typeof valkeySentinel>;

@@ -1,0 +1,67 @@
+/**
+ * Why something is as it is, in one word that condition, event, log and metric share. The text says what the word means
+ * to a person; the troubleshooting guide has a page for each.
+ */
+export const reasons = {
+  // Ready and Progressing
+  Healthy: normal('Every slot is served and every replica is in sync.'),
+  Creating: normal('The pods start and the cluster is being formed.'),
+  WaitingForPods: normal('Pods have not been scheduled or are not ready yet.'),
+  WaitingForSync: normal('A replica receives its data.'),
+  ClusterFormed: normal('All 16384 slots are served for the first time.'),
+  OrchestrationStarted: normal('A multi-step operation began.'),
+  OrchestrationFinished: normal('A multi-step operation ended well.'),
+  OrchestrationFailed: warning('A step failed and its policy says to stop; the message names the step.'),
+  OrchestrationResumed: normal('The operator restarted and went on where it had been.'),
+  WaitingForMaintenanceWindow: normal('A disruptive change waits for the next maintenance window.'),
+  Paused: normal('The annotation valkey.io/paused holds all actions.'),
+  Unbound: normal('The operator has let go; the sidecars keep the nodes healthy.'),
+  Deleting: normal('The resource is being deleted.'),
+
+  // Nodes, shards and slots
+  PrimaryHandedOver: normal('A primary gave its shard to a replica before it stopped.'),
+  FailedOver: warning('A primary was lost and a replica took over.'),
+  ReplicaAttached: normal('A replica joined its shard.'),
+  ReplicaMissing: warning('A shard has fewer replicas than wanted.'),
+  NodeUnreachable: warning('A sidecar has not been heard for a while.'),
+  NodeForgotten: normal('A node that no longer exists was removed from the table of the others.'),
+  ForeignNode: warning('A node that is not of this cluster is in its table.'),
+  SlotsUncovered: warning('Some slots have no primary.'),
+  QuorumLost: warning(
+    'Most primaries are gone. Replicas may take over once the pods are proven gone or valkey.io/force-takeover is set.',
+  ),
+  EmptyPrimaryHeld: warning('A primary restarted without its data and is held back until a replica has taken over.'),
+  DataLost: warning('A shard has no copy of its data left.'),
+
+  // What people wrote
+  InvalidSpec: warning('The spec cannot be put into effect; the message names the field.'),
+  ImageUnavailable: warning('An image cannot be pulled, or is no Valkey.'),
+  Unschedulable: warning('No node fits a pod; the message repeats the scheduler.'),
+  ConfigRejected: warning('Valkey refused a setting; the old value stays in effect.'),
+  NameTaken: warning('An object of the needed name exists and is not ours; it is left alone.'),
+  ForeignCrd: warning('The CRDs of this group belong to another operator.'),
+  DefaultsChanged: normal('Defaults changed; the cluster keeps its values until the change is accepted.'),
+  DriftRepaired: warning('Something managed was changed by someone else and was put back.'),
+
+  // Sidecars and certificates
+  SidecarRefused: warning('A sidecar called with a certificate or token that does not prove who it is.'),
+  CertificateIssued: normal('A certificate was issued.'),
+  CertificateRotated: normal('Every node uses the new certificate.'),
+  CertificateExpiring: warning('A certificate could not be renewed in time; the message says why.'),
+} as const satisfies Record<string, ReasonEntry>;
+
+export type Reason = keyof typeof reasons;
+
+export interface ReasonEntry {
+  /** Type of the Kubernetes event. */
+  readonly event: 'Normal' | 'Warning';
+  readonly text: string;
+}
+
+function normal(text: string): ReasonEntry {
+  return { event: 'Normal', text };
+}
+
+function warning(text: string): ReasonEntry {
+  return { event: 'Warning', text };
+}
