@@ -30,10 +30,11 @@ export default defineConfig({
     // Types are kept honest.
     'typescript/no-explicit-any': 'error',
     'typescript/ban-ts-comment': 'error',
-    'typescript/switch-exhaustiveness-check': 'error',
+    'typescript/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
     'typescript/no-unsafe-function-type': 'error',
     'typescript/no-deprecated': 'error',
     'typescript/consistent-type-imports': 'error',
+    'no-unused-vars': ['error', { ignoreRestSiblings: true }],
     eqeqeq: 'error',
     'no-var': 'error',
     'prefer-const': 'error',
@@ -61,9 +62,13 @@ export default defineConfig({
     'eslint/no-shadow': 'off',
     'eslint/no-underscore-dangle': 'off',
     'import/no-unassigned-import': 'off',
+    'import/no-named-as-default-member': 'off',
     'promise/always-return': 'off',
     'unicorn/require-module-specifiers': 'off',
     'vitest/require-mock-type-parameters': 'off',
+    // A property is often an implication: when this, then expect that.
+    'vitest/no-conditional-expect': 'off',
+    'vitest/no-standalone-expect': 'off',
   },
   overrides: [
     ...Object.keys(mayImport).map((name) => ({

@@ -8,7 +8,7 @@ export const mayImport: Record<string, readonly string[]> = {
   api: [],
   valkey: [],
   pki: [],
-  rpc: [],
+  rpc: ['pki'],
   kube: [],
   core: ['api', 'valkey'],
   operator: ['api', 'core', 'kube', 'pki', 'rpc', 'valkey'],
