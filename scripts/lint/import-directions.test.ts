@@ -75,7 +75,7 @@ beforeAll(() => {
     writeFileSync(join(workspace, path), source);
   }
   findings = lint('packages').diagnostics;
-});
+}, 60_000);
 
 afterAll(() => rmSync(workspace, { recursive: true, force: true }));
 
@@ -92,7 +92,7 @@ describe('the lint configuration', () => {
   test('fails the build for a single wrong import', () => {
     expect(lint('packages/core/src/a.ts').exitCode).not.toBe(0);
     expect(lint('packages/core/src/l.ts').exitCode).toBe(0);
-  });
+  }, 60_000);
 });
 
 describe('the table of import directions', () => {
