@@ -155,6 +155,7 @@ export class LeaderElection {
       const lease = await client.get(leases, { namespace, name }, call).catch(onError);
       if (lease?.spec?.holderIdentity === identity && lease.spec.leaseTransitions === term.epoch) {
         term.resourceVersion = lease.metadata.resourceVersion;
+        if (term.isValid()) await this.#renew(term);
       } else if (lease || isKubeError(error, 'NotFound')) {
         term.lose();
       }

@@ -2,6 +2,9 @@ import type { KubeObject, Live } from '../object.ts';
 import type { TransportRequest, TransportResponse } from '../transport.ts';
 import { ByteStream } from './byte-stream.ts';
 
+/** A root, perhaps a namespace, and a plural with no name after it. */
+const COLLECTION = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)(\/namespaces\/[^/]+)?\/[^/]+$/;
+
 interface OpenWatch {
   collection: string;
   body: ByteStream;
@@ -14,7 +17,8 @@ interface OpenWatch {
 export class FakeApi {
   readonly requests: TransportRequest[] = [];
   /** Answers instead of the server when it returns something; may throw, or never settle. */
-  intercept: (request: TransportRequest) => TransportResponse | Promise<TransportResponse> | undefined = () => undefined;
+  intercept: (request: TransportRequest) => TransportResponse | Promise<TransportResponse> | undefined = () =>
+    undefined;
   readonly #objects = new Map<string, Live>();
   readonly #history: { collection: string; version: number; line: string }[] = [];
   #watches: OpenWatch[] = [];
@@ -36,12 +40,18 @@ export class FakeApi {
   }
 
   /** Creates or changes an object as some other client would. */
-  put(path: string, object: Partial<KubeObject> & object, uid?: string): Live {
+  put(path: string, object: Partial<KubeObject> & Record<string, unknown>, uid?: string): Live {
     const before = this.#objects.get(path);
     const name = path.slice(path.lastIndexOf('/') + 1);
     const namespace = /\/namespaces\/([^/]+)\/[^/]+\/[^/]+$/.exec(path)?.[1];
     const version = String(++this.#version);
-    const metadata = { name, namespace, ...object.metadata, uid: uid ?? before?.metadata.uid ?? `uid-${version}`, resourceVersion: version };
+    const metadata = {
+      name,
+      namespace,
+      ...object.metadata,
+      uid: uid ?? before?.metadata.uid ?? `uid-${version}`,
+      resourceVersion: version,
+    };
     const after = { apiVersion: 'v1', kind: 'Thing', ...object, metadata };
     this.#objects.set(path, after);
     this.#tell(path, before?.metadata.uid === metadata.uid ? 'MODIFIED' : 'ADDED', after);
@@ -93,12 +103,12 @@ export class FakeApi {
     const body = request.body === undefined ? undefined : JSON.parse(request.body);
     if (request.method === 'POST') return this.#create(`${path}/${body.metadata.name}`, body);
     if (request.method === 'PATCH') return this.#patch(path.replace(/\/status$/, ''), body);
-    if (url.searchParams.has('watch')) return this.#watch(path, Number(url.searchParams.get('resourceVersion')), request.signal);
+    if (url.searchParams.has('watch'))
+      return this.#watch(path, Number(url.searchParams.get('resourceVersion')), request.signal);
     if (request.method === 'DELETE') this.remove(path);
     const object = this.#objects.get(path);
     if (object) return json(200, object);
-    const isCollection = /s$/.test(path) && !path.slice(0, path.lastIndexOf('/')).endsWith('s');
-    return isCollection ? this.#list(path, url.searchParams) : failure(404, 'NotFound');
+    return COLLECTION.test(path) ? this.#list(path, url.searchParams) : failure(404, 'NotFound');
   }
 
   #list(collection: string, query: URLSearchParams): TransportResponse {
@@ -106,11 +116,15 @@ export class FakeApi {
     const start = Number(query.get('continue') ?? 0);
     const end = start + Number(query.get('limit') ?? all.length);
     const next = end < all.length ? String(end) : '';
-    return json(200, { metadata: { resourceVersion: String(this.#version), continue: next }, items: all.slice(start, end) });
+    return json(200, {
+      metadata: { resourceVersion: String(this.#version), continue: next },
+      items: all.slice(start, end),
+    });
   }
 
   #watch(collection: string, from: number, signal: AbortSignal): TransportResponse {
-    if (from < this.#oldest) return { status: 200, body: bytes(watchLine('ERROR', { kind: 'Status', code: 410, reason: 'Expired' })) };
+    if (from < this.#oldest)
+      return { status: 200, body: bytes(watchLine('ERROR', { kind: 'Status', code: 410, reason: 'Expired' })) };
     const body = new ByteStream();
     this.#watches.push({ collection, body });
     for (const past of this.#history) if (past.collection === collection && past.version > from) body.push(past.line);
@@ -119,7 +133,7 @@ export class FakeApi {
   }
 
   #create(path: string, object: KubeObject): TransportResponse {
-    return this.#objects.has(path) ? failure(409, 'AlreadyExists') : json(201, this.put(path, object));
+    return this.#objects.has(path) ? failure(409, 'AlreadyExists') : json(201, this.put(path, { ...object }));
   }
 
   #patch(path: string, patch: Partial<KubeObject>): TransportResponse {
@@ -127,7 +141,7 @@ export class FakeApi {
     if (!object) return failure(404, 'NotFound');
     const expected = patch.metadata?.resourceVersion;
     if (expected && expected !== object.metadata.resourceVersion) return failure(409, 'Conflict');
-    return json(200, this.put(path, mergePatch(object, patch) as Live));
+    return json(200, this.put(path, mergePatch(object, patch) as Live & Record<string, unknown>));
   }
 }
 

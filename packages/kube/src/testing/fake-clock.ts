@@ -10,7 +10,7 @@ export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A clock that passes only when told to. Wall time and monotonic time differ by a skew, as they do between machines. */
+/** A clock that passes only when told to. Clocks of several processes may start at different wall times. */
 export class FakeClock implements Clock {
   readonly #timers = new Set<Timer>();
   readonly #startedAt: number;
