@@ -1,5 +1,5 @@
 // Command hyperkube is every Kubernetes program the lab runs, in one static binary: it becomes the one whose name it was
-// started under. The programs share most of their code, so one binary is a quarter of the size of six.
+// started under. The programs share most of their code, so one binary is built once and is much smaller than six.
 package main
 
 import (

@@ -52,7 +52,7 @@ async function build({ build: recipe, product }: Component, arch: Arch, path: st
     });
     step.note(`${compiled} packages compiled`);
   } catch (error) {
-    const remedy = 'see what go said; it needs its module proxy (GOPROXY) or a filled module cache, and 5 GB of disk';
+    const remedy = 'see what go said; it needs its module proxy (GOPROXY) or a filled module cache, and 6 GB of disk';
     throw new LabError('BinaryUnavailable', `${product} could not be built: ${messageOf(error)}`, remedy, error);
   }
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { cacheDir } from '../cache-dir.ts';
 import { LabError } from '../errors.ts';
 import type { Progress } from '../progress.ts';
@@ -50,7 +51,9 @@ export async function resolveBinaries({
   rungs = ALL_RUNGS,
   manifest = MANIFEST,
 }: ResolveOptions): Promise<Binaries> {
-  const context: RungContext = { manifest, arch: hostArch(), store: openStore(cache), progress, assetsDir };
+  // Links and locks are made from these paths, so they must not depend on the current directory.
+  const root = resolve(cache);
+  const context: RungContext = { manifest, arch: hostArch(), store: openStore(root), progress, assetsDir };
   const found = new Map<Program, Found>();
   for (const component of COMPONENTS) {
     for (const [program, source] of await climb(component, rungs, context)) found.set(program, source);
@@ -58,7 +61,7 @@ export async function resolveBinaries({
 
   const entries = [...found];
   const versions = mapComponents((name) => manifest[name].version);
-  const dir = await linkPrograms(cache, new Map(entries.map(([program, { file }]) => [program, file])));
+  const dir = await linkPrograms(root, new Map(entries.map(([program, { file }]) => [program, file])));
   const sources = Object.fromEntries(entries.map(([program, { rung }]) => [program, rung])) as Record<
     Program,
     RungName

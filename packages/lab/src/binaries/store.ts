@@ -106,7 +106,7 @@ async function list(folder: string): Promise<string[]> {
 }
 
 /**
- * Hashing 130 MB at every start costs 0.3 s. A stamp remembers which file was hashed: its inode, size and ctime. The kernel sets
+ * Hashing 130 MB takes up to a second on a busy machine, too much for every start. A stamp remembers which file was hashed: its inode, size and ctime. The kernel sets
  * ctime at every write, truncation, chmod and rename, and no program can set it back, so whatever touches the file makes the stamp
  * differ and the file is hashed again. Not seen: a disk that changes bytes underneath the file system.
  */
@@ -142,7 +142,7 @@ function explainFullDisk(error: unknown, folder: string): unknown {
   return new LabError(
     'DiskFull',
     `no space left for ${folder}`,
-    'free some space (about 1 GB is needed to be safe)',
+    'free some space: 1 GB to unpack or download, 6 GB to build with Go',
     error,
   );
 }

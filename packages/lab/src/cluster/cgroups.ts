@@ -4,12 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const MOUNT = '/sys/fs/cgroup';
 
-/** Version 2 has one hierarchy; version 1 has one per controller, and a cgroup must be made in each. */
-export function cgroupHierarchies(mount = MOUNT): string[] {
-  if (existsSync(join(mount, 'cgroup.controllers'))) return [mount];
-  return readdirSync(mount)
-    .map((entry) => join(mount, entry))
-    .filter((dir) => existsSync(join(dir, 'cgroup.procs')) && !existsSync(join(dir, 'cgroup.controllers')));
+/** Version 2 has one hierarchy; version 1 has one per controller, and often a version 2 one without controllers beside them. */
+function cgroupHierarchies(): string[] {
+  if (isVersion2(MOUNT)) return [MOUNT];
+  return readdirSync(MOUNT)
+    .map((entry) => join(MOUNT, entry))
+    .filter((dir) => existsSync(join(dir, 'cgroup.procs')));
+}
+
+function isVersion2(dir: string): boolean {
+  return existsSync(join(dir, 'cgroup.controllers'));
 }
 
 /** Make a cgroup in every hierarchy and give it what it needs before a process may enter. Returns its directories. */
@@ -29,9 +33,8 @@ export function createCgroup(path: string): string[] {
 
 /** Version 2: children get only the controllers that the parent hands down. Those it cannot hand down are left out. */
 function enableControllers(dir: string): void {
-  const available = join(dir, 'cgroup.controllers');
-  if (!existsSync(available)) return;
-  for (const controller of readFileSync(available, 'utf8').trim().split(' ').filter(Boolean)) {
+  if (!isVersion2(dir)) return;
+  for (const controller of readFileSync(join(dir, 'cgroup.controllers'), 'utf8').trim().split(' ').filter(Boolean)) {
     tryWrite(join(dir, 'cgroup.subtree_control'), `+${controller}`);
   }
 }
@@ -39,7 +42,7 @@ function enableControllers(dir: string): void {
 /** Version 1: a cpuset without cpus and mems accepts no process. */
 function inheritCpuset(parent: string, dir: string): void {
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-    if (!existsSync(join(dir, file)) || existsSync(join(dir, 'cgroup.controllers'))) continue;
+    if (!existsSync(join(dir, file)) || isVersion2(dir)) continue;
     if (readFileSync(join(dir, file), 'utf8').trim() === '') {
       writeFileSync(join(dir, file), readFileSync(join(parent, file), 'utf8').trim());
     }
@@ -47,7 +50,7 @@ function inheritCpuset(parent: string, dir: string): void {
 }
 
 /** Everything that runs below a cgroup, in any hierarchy. */
-export function processesIn(path: string): Set<number> {
+function processesIn(path: string): Set<number> {
   const pids = new Set<number>();
   for (const dir of cgroupTree(path)) {
     for (const pid of readLines(join(dir, 'cgroup.procs'))) pids.add(Number(pid));
@@ -77,7 +80,7 @@ export async function removeCgroup(path: string, timeoutMs = 10_000): Promise<vo
 }
 
 /** All directories of a cgroup and its descendants, deepest first. */
-export function cgroupTree(path: string): string[] {
+function cgroupTree(path: string): string[] {
   const below = (dir: string): string[] => {
     try {
       const children = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
