@@ -15,8 +15,10 @@ interface Scene {
   access: ClusterAccess & { token: string; forgotten: number };
 }
 
-async function serve(answer: http.RequestListener): Promise<Scene> {
-  const server = http.createServer({ keepAliveTimeout: 60_000 }, answer);
+async function serve(
+  answer: (incoming: http.IncomingMessage, outgoing: http.ServerResponse) => unknown,
+): Promise<Scene> {
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, (...exchange) => void answer(...exchange));
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));
   server.listen(0, '127.0.0.1');
@@ -108,7 +110,7 @@ describe('the HTTP transport', () => {
         stop.abort();
       }
     })();
-    await expect(reading).rejects.toThrow();
+    await expect(reading).rejects.toThrow('aborted');
     await closed;
     expect(connections).toHaveLength(2);
   });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { KubeClient } from './client.ts';
 import type { Leadership } from './leadership.ts';
 import { LeaderElection } from './lease.ts';
-import { failure, FakeApi } from './testing/fake-api.ts';
+import { failure, FakeApi, untilAborted } from './testing/fake-api.ts';
 import { FakeClock, settle } from './testing/fake-clock.ts';
 import type { Lease } from './resources.ts';
 import type { Live } from './object.ts';
@@ -30,10 +30,7 @@ function candidate(api: FakeApi, identity: string, clockSkewMs = 0): Candidate {
     election: new LeaderElection({
       client: new KubeClient({
         clock,
-        transport: (request) =>
-          self.isCutOff
-            ? new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(request.signal.reason)))
-            : api.transport(request),
+        transport: (request) => (self.isCutOff ? untilAborted(request.signal) : api.transport(request)),
       }),
       namespace: 'ops',
       name: 'operator',
@@ -83,7 +80,7 @@ describe('a leader election', () => {
     const api = new FakeApi();
     const a = candidate(api, 'a', -3_600_000);
     await settle();
-    const b = candidate(api, 'b', +3_600_000);
+    const b = candidate(api, 'b', 3_600_000);
     await pass(60_000, [a, b]);
     expect(a.election.leadership?.isValid()).toBe(true);
     expect(b.terms).toEqual([]);

@@ -12,7 +12,7 @@ const PATH = '/apis/valkey.io/v1/namespaces/shop/things/a';
 function scene(): { api: FakeApi; client: KubeClient; thing: Live<Thing> } {
   const api = new FakeApi();
   const object = { apiVersion: 'valkey.io/v1', kind: 'Thing', status: { phase: 'Pending' } };
-  return { api, client: new KubeClient({ transport: api.transport }), thing: api.put(PATH, object) as Live<Thing> };
+  return { api, client: new KubeClient({ transport: api.transport }), thing: api.put(PATH, object) };
 }
 
 describe('writing a status', () => {

@@ -4,7 +4,7 @@ import { decodeWatch, splitLines } from './watch-event.ts';
 
 async function* inPieces(bytes: Uint8Array, cuts: number[]): AsyncGenerator<Uint8Array, void, undefined> {
   let start = 0;
-  for (const cut of cuts.map((each) => each % (bytes.length + 1)).sort((a, b) => a - b)) {
+  for (const cut of cuts.map((each) => each % (bytes.length + 1)).toSorted((a, b) => a - b)) {
     yield bytes.subarray(start, cut);
     start = cut;
   }

@@ -19,7 +19,7 @@ function controlled(concurrency = 1): {
   const starts: string[] = [];
   const runs: RunRecord[] = [];
   const running = new Map<string, PromiseWithResolvers<Requeue | void>>();
-  const onStart = { call: (_key: string): void => {} };
+  const onStart: { call: (key: string) => void } = { call: () => {} };
   const queue = new WorkQueue({
     concurrency,
     clock,

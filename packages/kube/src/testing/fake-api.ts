@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { KubeObject, Live } from '../object.ts';
 import type { TransportRequest, TransportResponse } from '../transport.ts';
 import { ByteStream } from './byte-stream.ts';
@@ -28,7 +29,7 @@ export class FakeApi {
   readonly transport = async (request: TransportRequest): Promise<TransportResponse> => {
     this.requests.push(request);
     const intercepted = this.intercept(request);
-    return intercepted ? whileNotAborted(intercepted, request.signal) : this.#answer(request);
+    return intercepted ? Promise.race([intercepted, untilAborted(request.signal)]) : this.#answer(request);
   };
 
   get openWatches(): number {
@@ -161,11 +162,10 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array, void, undefined>
   yield Buffer.from(text);
 }
 
-function whileNotAborted<T>(answer: T | Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason));
-    Promise.resolve(answer).then(resolve, reject);
-  });
+/** Never answers; ends as an aborted request does. */
+export async function untilAborted(signal: AbortSignal): Promise<never> {
+  await once(signal, 'abort');
+  throw signal.reason;
 }
 
 /** RFC 7386. */

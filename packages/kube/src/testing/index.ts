@@ -1,2 +1,2 @@
-export { FakeApi, failure, json } from './fake-api.ts';
+export { FakeApi, failure, json, untilAborted } from './fake-api.ts';
 export { FakeClock, settle } from './fake-clock.ts';
