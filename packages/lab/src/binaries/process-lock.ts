@@ -6,7 +6,16 @@ import { type Server, type Socket, connect, createServer } from 'node:net';
  * the kernel removes with its process, however that ends. Those who wait stay connected to it and wake when the holder lets go
  * or dies, so nobody polls. It guards against double work only: what it protects is written by rename and stays whole without it.
  */
-export async function acquireLock(name: string, onWait?: () => void): Promise<AsyncDisposable> {
+export async function withLock<T>(name: string, work: () => Promise<T>, onWait?: () => void): Promise<T> {
+  const release = await acquireLock(name, onWait);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
+
+async function acquireLock(name: string, onWait?: () => void): Promise<() => Promise<void>> {
   const address = `\0valkey-operator-lab-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
   for (;;) {
     const waiting = new Set<Socket>();
@@ -14,13 +23,11 @@ export async function acquireLock(name: string, onWait?: () => void): Promise<As
       waiting.add(socket.on('error', () => {}).on('close', () => waiting.delete(socket)));
     });
     if (await listens(server, address)) {
-      return {
-        [Symbol.asyncDispose]: () =>
-          new Promise((resolve) => {
-            server.close(() => resolve());
-            for (const socket of waiting) socket.destroy();
-          }),
-      };
+      return () =>
+        new Promise((resolve) => {
+          server.close(() => resolve());
+          for (const socket of waiting) socket.destroy();
+        });
     }
     onWait?.();
     await closed(address);

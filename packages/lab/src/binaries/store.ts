@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { chmod, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LabError } from '../errors.ts';
-import { acquireLock } from './process-lock.ts';
+import { withLock } from './process-lock.ts';
 import { sha256OfFile } from './sha256.ts';
 
 /** How a file comes into the store. */
@@ -36,15 +36,13 @@ export function openStore(root: string): Store {
   const heal = async (key: string) => {
     const folder = join(root, key);
     if (!(await list(folder)).some((name) => SHA256.test(name))) return undefined;
-    await using _lock = await acquireLock(folder);
-    return await healLocked(folder);
+    return withLock(folder, () => healLocked(folder));
   };
 
   const provide = async (key: string, recipe: Recipe) => {
     const folder = join(root, key);
     await mkdir(folder, { recursive: true });
-    await using _lock = await acquireLock(folder, recipe.onWait);
-    return (await healLocked(folder)) ?? (await add(folder, recipe));
+    return withLock(folder, async () => (await healLocked(folder)) ?? add(folder, recipe), recipe.onWait);
   };
 
   return { find, provide };
