@@ -4,7 +4,7 @@ import { type Server, type Socket, connect, createServer } from 'node:net';
 /**
  * A lock between processes that cannot go stale: it is a listening socket in Linux' abstract namespace (no file behind it), which
  * the kernel removes with its process, however that ends. Those who wait stay connected to it and wake when the holder lets go
- * or dies, so nobody polls. It guards against double work only: what it protects is written by rename and stays whole without it.
+ * or dies, so nobody polls. It reaches as far as the network namespace: take it on the host, never inside a node.
  */
 export async function withLock<T>(name: string, work: () => Promise<T>, onWait?: () => void): Promise<T> {
   const release = await acquireLock(name, onWait);
