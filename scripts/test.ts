@@ -13,7 +13,7 @@ const FAILURES = '.lab/failures';
 const SHOWN_LINES = 60;
 
 const suites = select(process.argv.slice(2));
-for (const dir of [LOGS, FAILURES]) rmSync(dir, { recursive: true, force: true });
+rmSync(FAILURES, { recursive: true, force: true });
 mkdirSync(LOGS, { recursive: true });
 
 const tallies: Tally[] = [];
@@ -53,6 +53,7 @@ async function runCheck(suite: Suite & { kind: 'check' }): Promise<Tally> {
 async function runVitest(suite: Suite & { kind: 'vitest' }): Promise<Tally> {
   const log = join(LOGS, `${suite.name}.log`);
   const tallyFile = join(LOGS, `${suite.name}.json`);
+  for (const file of [log, tallyFile]) rmSync(file, { force: true });
   const start = performance.now();
   printLine(`  ${bold(suite.name)}`);
   const command = ['vitest', 'run', '--project', suite.project, '--reporter=./scripts/test/reporter.ts'];

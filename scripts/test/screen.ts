@@ -19,7 +19,7 @@ export function printLine(text = ''): void {
 
 /** Redraw the last line of a terminal; anywhere else nothing moves, so nothing is printed. */
 export function drawStatus(text: string): void {
-  if (live) out.write(`\r\u001b[2K${dim(text.slice(0, out.columns - 1))}`);
+  if (live) out.write(`\r\u001b[2K${dim(text.slice(0, (out.columns || 100) - 1))}`);
 }
 
 export function clearStatus(): void {
