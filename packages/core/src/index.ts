@@ -1,1 +1,6 @@
-export {};
+/**
+ * Pure decisions: `planCluster(snapshot)` looks at everything known of one cluster and says what to do, what to tell
+ * people, and what the status should read. No I/O, no clock, no random; the operator observes before and acts after.
+ */
+export type * from './actions.ts';
+export type * from './snapshot.ts';

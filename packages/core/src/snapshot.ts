@@ -1,0 +1,169 @@
+import type { EffectiveClusterSpec, ValkeyCluster } from '@valkey-operator/api';
+
+/**
+ * Everything the planner may know of one cluster at one moment, gathered by the operator and never changed. What is not
+ * known is undefined, and undefined is never taken for "no": without proof that an action is safe the planner waits.
+ */
+export interface ClusterSnapshot {
+  /** Milliseconds since the epoch. The planner has no clock of its own. */
+  readonly now: number;
+  readonly cluster: ValkeyCluster;
+  /** The spec with all defaults applied. */
+  readonly spec: EffectiveClusterSpec;
+  readonly operator: OperatorView;
+  /** Objects that the operator made for this cluster, or that bear the names it needs, as the API server has them. */
+  readonly children: readonly ChildObject[];
+  readonly pods: readonly PodView[];
+  readonly claims: readonly ClaimView[];
+  /** The Kubernetes nodes, for placing and for proving that a node is gone. */
+  readonly kubernetesNodes: readonly KubernetesNodeView[];
+  readonly certificates: CertificatesView;
+}
+
+export interface OperatorView {
+  readonly version: string;
+  readonly namespace: string;
+  readonly trustDomain: string;
+  /** The sidecar image that this operator was released with, for clusters whose spec names none. */
+  readonly sidecarImage: string;
+}
+
+/** An object as the API server returns it; the planner compares it with what it would build. */
+export interface ChildObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly uid: string; readonly controller?: boolean }[];
+    readonly deletionTimestamp?: string;
+  };
+  readonly [field: string]: unknown;
+}
+
+export interface PodView {
+  readonly name: string;
+  readonly uid: string;
+  readonly ordinal: number;
+  readonly ip?: string;
+  readonly kubernetesNode?: string;
+  readonly zone?: string;
+  readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+  readonly ready: boolean;
+  readonly createdAt: number;
+  readonly deletionTimestamp?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly finalizers: readonly string[];
+  /** Why it is not scheduled, in the scheduler's words. */
+  readonly unschedulable?: string;
+  /** Why a container waits: ImagePullBackOff, CrashLoopBackOff, CreateContainerConfigError, ... */
+  readonly waiting?: { readonly container: string; readonly reason: string; readonly message: string };
+  readonly valkeyRestarts: number;
+  /** What its sidecar said last; undefined when it has not been heard since the pod was made. */
+  readonly report?: NodeView;
+}
+
+/** The digest of a sidecar's report that decisions are made on (rpc NodeReport, in plain values). */
+export interface NodeView {
+  /** When the operator received it; ages are measured with the operator's clock alone. */
+  readonly receivedAt: number;
+  /** Whether a session is open, so that the report is as good as live. */
+  readonly live: boolean;
+  readonly process: {
+    readonly state:
+      | 'absent'
+      | 'gated'
+      | 'starting'
+      | 'loading'
+      | 'running'
+      | 'unresponsive'
+      | 'stopping'
+      | 'exited'
+      | 'unknown';
+    readonly gate?: { readonly reason: string; readonly message: string; readonly since: number };
+    readonly version?: string;
+    readonly runId?: string;
+    readonly restarts: number;
+  };
+  /** Undefined while Valkey does not answer. */
+  readonly cluster?: NodeClusterView;
+  readonly replication?: {
+    readonly offset: number;
+    readonly linkUp: boolean;
+    readonly syncInProgress: boolean;
+    readonly syncedOnce: boolean;
+  };
+  readonly memory?: { readonly usedBytes: number; readonly maxBytes: number; readonly keys: number };
+  readonly config: { readonly runningHash: string; readonly renderedHash: string; readonly message: string };
+  readonly dataState: 'empty' | 'identity-only' | 'present' | 'unknown';
+  readonly certificate?: { readonly thumbprint: string; readonly notAfter: number };
+  readonly ready: boolean;
+  readonly message: string;
+}
+
+export interface NodeClusterView {
+  readonly nodeId: string;
+  readonly shardId: string;
+  readonly role: 'primary' | 'replica';
+  /** Of a replica. */
+  readonly primaryId?: string;
+  readonly configEpoch: number;
+  readonly currentEpoch: number;
+  readonly stateOk: boolean;
+  /** Own slots, as CLUSTER NODES writes them. */
+  readonly slots: string;
+  readonly slotsAssigned: number;
+  readonly slotsOk: number;
+  readonly nodes: readonly KnownNodeView[];
+  readonly openSlots: readonly {
+    readonly slot: number;
+    readonly importingFrom?: string;
+    readonly migratingTo?: string;
+  }[];
+}
+
+/** A line of CLUSTER NODES, as this one node sees it. */
+export interface KnownNodeView {
+  readonly id: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly flags: readonly string[];
+  readonly primaryId?: string;
+  readonly configEpoch: number;
+  readonly linkConnected: boolean;
+  readonly slots: string;
+}
+
+export interface ClaimView {
+  readonly name: string;
+  readonly uid: string;
+  readonly ordinal: number;
+  readonly storage: string;
+  readonly capacity?: string;
+  readonly phase: 'Pending' | 'Bound' | 'Lost';
+  readonly deletionTimestamp?: string;
+}
+
+export interface KubernetesNodeView {
+  readonly name: string;
+  readonly zone?: string;
+  readonly ready: boolean;
+}
+
+/** What is in use and when it has to be renewed; undefined where it does not exist yet. */
+export interface CertificatesView {
+  readonly intermediate?: CertificateView;
+  readonly sidecar?: CertificateView;
+}
+
+export interface CertificateView {
+  readonly secret: string;
+  readonly thumbprint: string;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
