@@ -36,7 +36,7 @@ export function buildCrd(kind: Kind) {
             }),
           },
           additionalPrinterColumns: kind.columns.map(printerColumn),
-          schema: { openAPIV3Schema: openApiSchema(kind) },
+          schema: { openAPIV3Schema: describeBuiltIns(openApiSchema(kind), { spec: kind.builtIn }) },
         },
       ],
     },
@@ -62,6 +62,19 @@ export function openApiSchema(kind: Kind): StructuralSchema {
     },
     ...(rules && { 'x-kubernetes-validations': rules }),
   };
+}
+
+/** `kubectl explain` shows the defaults of the schema, but not those that the operator supplies: so the text says them. */
+function describeBuiltIns(schema: StructuralSchema, builtIn: unknown): StructuralSchema {
+  if (builtIn === undefined || Array.isArray(builtIn)) return schema;
+  if (builtIn === null || typeof builtIn !== 'object') {
+    return { ...schema, description: `${schema.description} Built in: ${JSON.stringify(builtIn)}.` };
+  }
+  const values = builtIn as Record<string, unknown>;
+  const properties = Object.entries(schema.properties ?? {}).map(
+    ([key, child]) => [key, describeBuiltIns(child, values[key])] as const,
+  );
+  return schema.properties ? { ...schema, properties: Object.fromEntries(properties) } : schema;
 }
 
 function printerColumn({ wide, type = 'string', ...column }: PrinterColumn) {

@@ -21,6 +21,8 @@ export interface KindDefinition<Spec extends z.ZodType, Status extends z.ZodType
   readonly spec: Spec;
   readonly status: Status;
   readonly columns: readonly PrinterColumn[];
+  /** Defaults of the spec that the operator supplies, so that the schema cannot have them. */
+  readonly builtIn?: object;
   readonly scale?: { readonly spec: string; readonly status: string; readonly selector: string };
   /** Rules on the whole object; of metadata they can see name and generateName only. */
   readonly rules?: readonly Rule[];

@@ -26,9 +26,10 @@ export function readFixtures(pattern: string): Fixture[] {
   return globSync(pattern, { cwd: directory }).toSorted().map(readFixture);
 }
 
+/** kubectl reads YAML 1.1, in which an unquoted `no` is false: so do we. */
 function readFixture(name: string): Fixture {
   const text = readFileSync(new URL(name, directory), 'utf8');
-  const documents = parseAllDocuments(text).map((document) => document.toJS() as FixtureObject);
+  const documents = parseAllDocuments(text, { version: '1.1' }).map((document) => document.toJS() as FixtureObject);
   const expected = comments(text, 'expect');
   const offCluster = comments(text, 'expect-off-cluster');
   return { name, text, documents, expected, expectedOffCluster: offCluster.length > 0 ? offCluster : expected };

@@ -24,7 +24,7 @@ const tag = z
 
 export function image(description: string) {
   return object(description, {
-    name: text('Repository of the image, without a tag: docker.io/valkey/valkey.', {
+    name: text('Repository of the image, without a tag.', {
       rules: [
         matches('^[^:@ ]+(:[0-9]+/[^:@ ]+)?$', 'must be a repository without a tag: put the tag into the field "tag"'),
       ],

@@ -19,7 +19,7 @@ export const nodeDefaults = {
   operatorMtls: operatorMtls.optional(),
   ...scheduling,
   resources: resources(
-    'Resources of the Valkey container. Changed in place where Kubernetes can, else by rolling the pods.',
+    'Resources of the Valkey container; maxmemory is derived from limits.memory unless config sets it. Changed in place where Kubernetes can, else by rolling the pods.',
   ).optional(),
   labels: labels.optional(),
   annotations: annotations.optional(),

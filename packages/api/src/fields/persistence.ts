@@ -26,7 +26,11 @@ export const persistence = object(
     }).optional(),
     aof: object('Append-only file.', {
       enabled: flag('Whether every write is appended to a file.').optional(),
-      appendfsync: choice('When the file is flushed to disk.', ['always', 'everysec', 'no']).optional(),
+      appendfsync: choice('When the file is flushed to disk. Put "no" in quotes, or YAML reads it as false.', [
+        'always',
+        'everysec',
+        'no',
+      ]).optional(),
       autoAofRewritePercentage: integer('Growth in percent after which the file is rewritten; 0: never.', {
         min: 0,
         max: 10_000,

@@ -11,7 +11,7 @@ export function resources(description: string) {
     description,
     {
       requests: amounts('What the scheduler reserves for the container.'),
-      limits: amounts('What the container may use at most. Valkey derives maxmemory from limits.memory.'),
+      limits: amounts('What the container may use at most.'),
     },
     { atomic: true },
   );

@@ -8,37 +8,39 @@ interface OwnedSettings {
   readonly instead: string;
 }
 
+const names = (text: string): readonly string[] => text.split(' ');
+
 /** Settings that users cannot give in `config`, and why. */
 export const ownedSettings: readonly OwnedSettings[] = [
   {
-    keys: ['save', 'appendonly', 'appendfsync', 'auto-aof-rewrite-percentage', 'auto-aof-rewrite-min-size'],
+    keys: names('save appendonly appendfsync auto-aof-rewrite-percentage auto-aof-rewrite-min-size'),
     instead: 'use the field backup instead',
   },
   {
     keys: [
-      ...['repl-diskless-sync', 'repl-diskless-sync-delay', 'min-replicas-to-write', 'min-replicas-max-lag'],
-      ...['min-slaves-to-write', 'min-slaves-max-lag'],
+      ...names('repl-diskless-sync repl-diskless-sync-delay min-replicas-to-write min-replicas-max-lag'),
+      ...names('min-slaves-to-write min-slaves-max-lag'),
     ],
     instead: 'use the field replication instead',
   },
   {
-    keys: ['aclfile', 'user', 'requirepass', 'masterauth', 'masteruser', 'primaryauth', 'primaryuser'],
+    keys: names('aclfile user requirepass masterauth masteruser primaryauth primaryuser'),
     instead: 'use the field acl instead',
   },
   { keys: [], prefixes: ['tls-'], instead: 'use the field tls instead' },
   {
     keys: [
-      ...['port', 'bind', 'bind-source-addr', 'protected-mode', 'unixsocket', 'unixsocketperm', 'unixsocketgroup'],
-      ...['daemonize', 'supervised', 'pidfile', 'logfile', 'shutdown-on-sigterm', 'shutdown-on-sigint'],
-      ...['replicaof', 'slaveof', 'availability-zone', 'import-mode'],
+      ...names('port bind bind-source-addr protected-mode unixsocket unixsocketperm unixsocketgroup'),
+      ...names('daemonize supervised pidfile logfile shutdown-on-sigterm shutdown-on-sigint'),
+      ...names('replicaof slaveof availability-zone import-mode'),
     ],
     prefixes: ['cluster-', 'rdma-', 'syslog-', 'replica-announce-', 'slave-announce-'],
     instead: 'the operator runs and connects the nodes',
   },
   {
     keys: [
-      ...['include', 'loadmodule', 'rename-command', 'dir', 'dbfilename', 'appendfilename', 'appenddirname'],
-      ...['enable-debug-command', 'enable-module-command', 'enable-protected-configs'],
+      ...names('include loadmodule rename-command dir dbfilename appendfilename appenddirname'),
+      ...names('enable-debug-command enable-module-command enable-protected-configs'),
     ],
     instead: 'it would let a setting read files, load code or lift protections',
   },

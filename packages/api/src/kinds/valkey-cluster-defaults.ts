@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { builtInDefaults } from '../built-in-defaults.ts';
 import { conditions, observedGeneration } from '../conditions.ts';
 import { age, defineKind, type Resource } from '../define-kind.ts';
 import { object } from '../schema/field.ts';
@@ -22,6 +23,7 @@ export const valkeyClusterDefaults = defineKind({
     `${defaultsName} in the namespace of the cluster, the cluster itself. A changed default never rolls a running cluster by itself.`,
   installed: true,
   spec,
+  builtIn: builtInDefaults,
   status: object('How the defaults are used.', {
     observedGeneration: observedGeneration.optional(),
     conditions: conditions.optional(),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { builtInDefaults } from '../built-in-defaults.ts';
 import { conditions, observedGeneration } from '../conditions.ts';
 import { age, defineKind, phase as phaseColumn, ready, reason, type Resource } from '../define-kind.ts';
 import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
@@ -25,9 +26,9 @@ const replicasPerMaster = integer('Replicas of each primary. With 0, a lost pod 
 export const clusterDefaults = {
   masterCount: masterCount.optional(),
   replicasPerMaster: replicasPerMaster.optional(),
+  ...nodeDefaults,
   replication: replication.optional(),
   services: services.optional(),
-  ...nodeDefaults,
 };
 
 export const clusterRules = [minReplicasReachable, ...nodeRules];
@@ -69,6 +70,7 @@ export const valkeyCluster = defineKind({
   installed: true,
   spec: clusterSpec,
   status,
+  builtIn: builtInDefaults,
   rules: [...deploymentName],
   scale: { spec: '.spec.masterCount', status: '.status.masterCount', selector: '.status.selector' },
   columns: [

@@ -30,7 +30,7 @@ const forbidden = ['allOf', 'oneOf', 'anyOf', 'not', '$ref', 'const', 'nullable'
 
 /** Turns a zod schema into what a CRD may carry, and throws where Kubernetes could not express it. */
 export function toStructural(schema: z.core.$ZodType): StructuralSchema {
-  return rewrite(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }) as JsonSchema, '');
+  return rewrite(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }), '');
 }
 
 function rewrite(node: JsonSchema, path: string): StructuralSchema {
@@ -48,7 +48,7 @@ function rewrite(node: JsonSchema, path: string): StructuralSchema {
     result['additionalProperties'] = rewrite(additionalProperties as JsonSchema, `${path}.*`);
   }
   if (items) result['items'] = rewrite(items as JsonSchema, `${path}[]`);
-  return result as StructuralSchema;
+  return result;
 }
 
 function mapValues(properties: Record<string, JsonSchema>, path: string): Record<string, StructuralSchema> {
