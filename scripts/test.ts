@@ -16,14 +16,22 @@ const suites = select(process.argv.slice(2));
 rmSync(FAILURES, { recursive: true, force: true });
 mkdirSync(LOGS, { recursive: true });
 
+// Ctrl-C reaches the running suite as well, and it may have a lab to remove: wait for it, start no other.
+let interrupted = false;
+process.on('SIGINT', () => (interrupted = true));
+
 const tallies: Tally[] = [];
-for (const suite of suites) tallies.push(suite.kind === 'check' ? await runCheck(suite) : await runVitest(suite));
+for (const suite of suites) {
+  if (interrupted) break;
+  tallies.push(suite.kind === 'check' ? await runCheck(suite) : await runVitest(suite));
+}
 
 const logs = existsSync(FAILURES) ? readdirSync(FAILURES) : [];
 if (logs.length > 0) printLine(`\nLogs of what failed:\n${logs.map((name) => `  ${join(FAILURES, name)}`).join('\n')}`);
 printLine();
 printLine(closingLine(tallies));
-process.exitCode = tallies.some((tally) => tally.failed > 0) ? 1 : 0;
+if (interrupted) process.exitCode = 130;
+else if (tallies.some((tally) => tally.failed > 0)) process.exitCode = 1;
 
 function select(names: string[]): Suite[] {
   try {
