@@ -46,7 +46,7 @@ export interface ApplyOptions extends CallOptions {
   dryRun?: boolean;
 }
 
-export interface PatchOptions extends CallOptions {
+export interface SubresourceOptions extends CallOptions {
   subresource?: string;
 }
 
@@ -81,7 +81,7 @@ export class KubeClient {
   async get<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
-    options: PatchOptions = {},
+    options: SubresourceOptions = {},
   ): Promise<Live<T> | undefined> {
     const { subresource, ...call } = options;
     const path = objectPath(resource, ref, subresource);
@@ -159,7 +159,7 @@ export class KubeClient {
     resource: Resource<T>,
     ref: ObjectRef,
     patch: object,
-    options: PatchOptions = {},
+    options: SubresourceOptions = {},
   ): Promise<Live<T>> {
     return this.#patch(resource, ref, MERGE_PATCH_TYPE, patch, options);
   }
@@ -169,7 +169,7 @@ export class KubeClient {
     resource: Resource<T>,
     ref: ObjectRef,
     patch: JsonPatchOperation[],
-    options: PatchOptions = {},
+    options: SubresourceOptions = {},
   ): Promise<Live<T>> {
     return this.#patch(resource, ref, JSON_PATCH_TYPE, patch, options);
   }
@@ -220,7 +220,7 @@ export class KubeClient {
     ref: ObjectRef,
     contentType: string,
     patch: object,
-    { subresource, ...call }: PatchOptions,
+    { subresource, ...call }: SubresourceOptions,
   ): Promise<Live<T>> {
     const path = withQuery(objectPath(resource, ref, subresource), { fieldManager: FIELD_MANAGER });
     const body = JSON.stringify(patch);

@@ -38,11 +38,13 @@ export async function execCredentials(
     ...Object.fromEntries((config.env ?? []).map(({ name, value }) => [name, value])),
     KUBERNETES_EXEC_INFO: JSON.stringify(info),
   };
-  const { stdout } = await run(config.command, config.args ?? [], { env, timeout: 60_000 }).catch((cause: unknown) => {
-    const hint = config.installHint ? `: ${config.installHint}` : '';
-    // Not the cause's message: it repeats the plugin's arguments, which may hold secrets.
-    throw new KubeError('BadConfig', `credential plugin ${config.command} failed${hint}`, { cause });
-  });
+  const { stdout } = await run(config.command, config.args ?? [], { env, timeout: 60_000 }).catch(
+    (failure: { stderr?: string }) => {
+      // Without its cause, which repeats the plugin's arguments: they may hold secrets.
+      const why = failure.stderr?.trim() || config.installHint || 'it cannot be run';
+      throw new KubeError('BadConfig', `credential plugin ${config.command} failed: ${why}`);
+    },
+  );
   return readExecCredential(config.command, stdout, clock);
 }
 

@@ -75,6 +75,17 @@ describe('the HTTP transport', () => {
     expect((await send(request())).status).toBe(401);
   });
 
+  test('goes through the proxy of the kubeconfig', async () => {
+    const seen: unknown[] = [];
+    const { access } = await serve((incoming, outgoing) => {
+      seen.push(incoming.url);
+      outgoing.end();
+    });
+    const proxied = { ...access, server: new URL('http://kube.invalid'), proxyUrl: access.server.origin };
+    expect((await createHttpTransport(proxied)(request())).status).toBe(200);
+    expect(seen).toEqual(['http://kube.invalid/api']);
+  });
+
   test('passes on how long the server asks to wait', async () => {
     const { send } = await serve((_, outgoing) => outgoing.writeHead(429, { 'retry-after': '3' }).end());
     expect(await send(request())).toMatchObject({ status: 429, retryAfterMs: 3_000 });

@@ -15,7 +15,7 @@ export {
   KubeClient,
   type KubeClientOptions,
   type ListOptions,
-  type PatchOptions,
+  type SubresourceOptions,
   type WatchOptions,
 } from './client.ts';
 export { type Clock, sleep, systemClock } from './clock.ts';

@@ -39,11 +39,11 @@ describe('a kubeconfig', () => {
     expect(await access.credentials()).toEqual({ ca: 'CA', cert: 'CERT', key: 'KEY', authorization: undefined });
   });
 
-  test('is merged from several files, and another context can be chosen', async () => {
+  test('is merged from several files, those that exist, and another context can be chosen', async () => {
     const contexts = [{ name: 'other', context: { cluster: 'c', user: 'guest' } }];
     const users = [{ name: 'guest', user: { token: 'guest-token' } }];
     const home = await folder({ one: config({ token: 't' }), two: JSON.stringify({ contexts, users }) });
-    const env = { KUBECONFIG: `${join(home, 'one')}:${join(home, 'two')}` };
+    const env = { KUBECONFIG: ['one', 'missing', 'two'].map((file) => join(home, file)).join(':') };
     const access = await kubeconfigAccess({ env, context: 'other' });
     expect(access.namespace).toBe('default');
     expect(await access.credentials()).toMatchObject({ authorization: 'Bearer guest-token' });

@@ -61,8 +61,9 @@ export async function loadAccess(options: KubeconfigOptions = {}): Promise<Clust
 /** Access as kubectl would have it, from KUBECONFIG (several files: the first that defines a thing wins) or ~/.kube/config. */
 export async function kubeconfigAccess(options: KubeconfigOptions = {}): Promise<ClusterAccess> {
   const { env = process.env, clock = systemClock } = options;
-  const paths = env['KUBECONFIG']?.split(delimiter).filter(Boolean) ?? [join(homedir(), '.kube', 'config')];
-  const files = await Promise.all(paths.map((path) => readKubeconfig(path)));
+  const named = env['KUBECONFIG']?.split(delimiter).filter(Boolean) ?? [];
+  const paths = named.length > 0 ? named : [join(homedir(), '.kube', 'config')];
+  const files = await Promise.all(paths.map((path) => readKubeconfig(path, paths.length > 1)));
 
   const contextName = options.context ?? files.map((file) => file['current-context']).find(Boolean);
   if (!contextName) throw new KubeError('BadConfig', `no current context in ${paths.join(', ')}`);
@@ -99,13 +100,15 @@ export async function kubeconfigAccess(options: KubeconfigOptions = {}): Promise
   };
 }
 
-async function readKubeconfig(path: string): Promise<Kubeconfig> {
+/** One of several may be missing, as for kubectl. */
+async function readKubeconfig(path: string, mayBeMissing: boolean): Promise<Kubeconfig> {
   // Loaded here because a pod never needs it: it would cost the operator memory for nothing.
   const { parse } = await import('yaml');
   let config: Kubeconfig;
   try {
     config = parse(await readFile(path, 'utf8')) ?? {};
   } catch (cause) {
+    if (mayBeMissing && (cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw new KubeError('BadConfig', `cannot read kubeconfig ${path}`, { cause });
   }
   // Paths in a kubeconfig are relative to the file that holds them.

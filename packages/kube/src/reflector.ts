@@ -92,7 +92,7 @@ export class Reflector<T extends KubeObject> {
     for await (const page of client.listPages(resource, { namespace, labelSelector, fieldSelector, signal })) {
       for (const object of page.items) objects.push(transform(object));
       resourceVersion = page.metadata.resourceVersion;
-      this.#heard();
+      this.#heardAt = clock.monotonic();
     }
     mirror.replace(objects);
     this.#resourceVersion = resourceVersion;
@@ -139,6 +139,7 @@ export class Reflector<T extends KubeObject> {
     else mirror.put(object);
   }
 
+  /** Only a watch that works ends a row of failures: lists that succeed and watches that do not are the costliest loop. */
   #heard(): void {
     this.#heardAt = this.#options.clock.monotonic();
     this.#failures = 0;
