@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { chmod, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LabError } from '../errors.ts';
-import { withLock } from './process-lock.ts';
+import { withLock } from '../process-lock.ts';
 import { sha256OfFile } from './sha256.ts';
 
 /** How a file comes into the store. */

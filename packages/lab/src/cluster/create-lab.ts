@@ -17,7 +17,7 @@ import { assertLabName, assertNodeCount, layoutLab, layoutNode, type NodeLayout 
 import { attachNode, createSwitch } from './network.ts';
 import { containerdComponent, kubeletComponents, prepareNode } from './node.ts';
 import { provisionerComponent } from './provisioner-component.ts';
-import { clearLab, lockLab } from './remove-lab.ts';
+import { clearLab, withLabLock } from './remove-lab.ts';
 import { waitForApiServer, waitForDns, waitForNodes } from './wait.ts';
 
 export interface CreateLabOptions {
@@ -32,10 +32,13 @@ export interface CreateLabOptions {
  * Make a lab, or return the one of that name that already runs. Whatever goes wrong, nothing half-made stays behind, and
  * the error carries the last words of the component that failed.
  */
-export async function createLab({ name, nodes = 3, progress = silentProgress, signal }: CreateLabOptions): Promise<Lab> {
-  assertLabName(name);
-  assertNodeCount(nodes);
-  await using _lock = await lockLab(name);
+export function createLab(options: CreateLabOptions): Promise<Lab> {
+  assertLabName(options.name);
+  assertNodeCount(options.nodes ?? 3);
+  return withLabLock(options.name, () => findOrMakeLab(options));
+}
+
+async function findOrMakeLab({ name, nodes = 3, progress = silentProgress, signal }: CreateLabOptions): Promise<Lab> {
   const running = findRunningLab(name);
   if (running) {
     if (running.nodes.length === nodes) return running;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { acquireLock } from '../binaries/process-lock.ts';
 import { importImages, type BuiltImage } from '../images/index.ts';
+import { withLock } from '../process-lock.ts';
 import { run } from '../run.ts';
 import { createCgroup, removeCgroup } from './cgroups.ts';
 import { CGROUP_ROOT, RUN_ROOT, STATE_ROOT } from './layout.ts';
@@ -18,8 +18,11 @@ const CGROUP = `${CGROUP_ROOT}/.images`;
 /** What the store holds, written only after all of it is in: a store without it was cut off and is made anew. */
 const CONTENTS = join(STORE, 'contents.json');
 
-export async function fillImageStore(images: BuiltImage[]): Promise<void> {
-  await using _lock = await acquireLock(STORE);
+export function fillImageStore(images: BuiltImage[]): Promise<void> {
+  return withLock(STORE, () => fill(images));
+}
+
+async function fill(images: BuiltImage[]): Promise<void> {
   const wanted = Object.fromEntries(images.map(({ ref, digest }) => [ref, digest]));
   const held = readContents();
   if (held && Object.entries(wanted).every(([ref, digest]) => held[ref] === digest)) return;
@@ -30,8 +33,11 @@ export async function fillImageStore(images: BuiltImage[]): Promise<void> {
 }
 
 /** Give a node its own containerd root with all images in it. */
-export async function copyImageStore(root: string): Promise<void> {
-  await using _lock = await acquireLock(STORE);
+export function copyImageStore(root: string): Promise<void> {
+  return withLock(STORE, () => copy(root));
+}
+
+async function copy(root: string): Promise<void> {
   mkdirSync(join(root, '..'), { recursive: true });
   await run('cp', ['--archive', '--link', STORE, root]);
   for (const database of ['io.containerd.metadata.v1.bolt/meta.db', 'io.containerd.snapshotter.v1.overlayfs/metadata.db']) {

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { acquireLock } from '../binaries/process-lock.ts';
+import { withLock } from '../process-lock.ts';
 import { run } from '../run.ts';
 import { removeCgroup } from './cgroups.ts';
 import { findSlot, readRecord, releaseSlot } from './lab-record.ts';
@@ -9,13 +9,12 @@ import { labNamespaces, removeNetwork } from './network.ts';
 import { signalProcess } from './processes.ts';
 
 /** Making and removing a lab of one name never overlap, whoever asks for it. */
-export function lockLab(name: string): Promise<AsyncDisposable> {
-  return acquireLock(labDir(name));
+export function withLabLock<T>(name: string, work: () => Promise<T>, onWait?: () => void): Promise<T> {
+  return withLock(labDir(name), work, onWait);
 }
 
 export async function removeLab(name: string): Promise<void> {
-  await using _lock = await lockLab(name);
-  await clearLab(name);
+  await withLabLock(name, () => clearLab(name));
 }
 
 /**
