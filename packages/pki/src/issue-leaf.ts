@@ -22,6 +22,8 @@ export interface SidecarRequest extends LeafRequest {
   readonly trustDomain: string;
   readonly namespace: string;
   readonly cluster: string;
+  /** Named only where each pod has a certificate of its own. */
+  readonly pod?: string;
 }
 
 export interface TlsRequest extends LeafRequest {
@@ -36,8 +38,8 @@ export function issueOperatorCertificate(ca: Authority, request: OperatorRequest
 }
 
 export function issueSidecarCertificate(ca: Authority, request: SidecarRequest): Promise<Authority> {
-  const { trustDomain, namespace, cluster } = request;
-  const uri = workloadIdUri({ kind: 'sidecar', trustDomain, namespace, cluster });
+  const { trustDomain, namespace, cluster, pod } = request;
+  const uri = workloadIdUri({ kind: 'sidecar', trustDomain, namespace, cluster, ...(pod !== undefined && { pod }) });
   return issueLeaf(ca, `${cluster}-sidecar`, request, [uriName(uri)]);
 }
 

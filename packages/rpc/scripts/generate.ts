@@ -2,7 +2,7 @@
  * Writes src/gen from the contracts in proto/. With `--check` nothing is written: the contracts must pass buf's lint, must not
  * break those of the last commit that changed them, and src/gen must be what would be written.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,11 @@ const root = join(import.meta.dirname, '..');
 const bin = join(root, '../../node_modules/.bin');
 const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
 
-const buf = (...args: string[]) => execFileSync(join(bin, 'buf'), args, { cwd: root, env, stdio: 'inherit' });
+function buf(...args: string[]): void {
+  const { status, error } = spawnSync(join(bin, 'buf'), args, { cwd: root, env, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`buf ${args[0]} failed`, { cause: error });
+}
+
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
 /** The contracts to compare with: the last committed ones, or, when these are they, the ones before. */
@@ -52,10 +56,15 @@ function listFiles(folder: string): Set<string> {
   return new Set(entries.filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name).slice(folder.length + 1)));
 }
 
-if (process.argv.includes('--check')) {
-  buf('lint');
-  checkCompatibility();
-  checkGenerated();
-} else {
-  buf('generate');
+try {
+  if (process.argv.includes('--check')) {
+    buf('lint');
+    checkCompatibility();
+    checkGenerated();
+  } else {
+    buf('generate');
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 }

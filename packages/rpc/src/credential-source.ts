@@ -1,3 +1,5 @@
+import type { SecureContextOptions } from 'node:tls';
+
 import type { Credentials } from '@valkey-operator/pki/verify';
 
 /** Where a TLS endpoint finds the credentials of the moment, and hears of new ones. */
@@ -30,4 +32,8 @@ export class CredentialHolder implements CredentialSource {
     this.#current = credentials;
     for (const listener of this.#listeners) listener();
   }
+}
+
+export function tlsOptions({ certificate, privateKey, trustBundle }: Credentials): SecureContextOptions {
+  return { cert: certificate, key: privateKey, ca: trustBundle, minVersion: 'TLSv1.3' };
 }

@@ -97,6 +97,15 @@ describe('the operator’s gateway', () => {
     expect(net.calls).toEqual([]);
   });
 
+  it('needs no token of a sidecar whose certificate names its pod, and lets it speak for that pod only', async () => {
+    await using net = new Loopback(home);
+    const { client } = net.operatorChannel(await net.gateway(), await home.sidecar({ pod: 'vc-0' }), '');
+    await client.heartbeat(heartbeat);
+    expect(net.calls).toEqual(['vc-0']);
+    const neighbour = { report: { pod: { ...pod, name: 'vc-1' } } };
+    await expect(client.heartbeat(neighbour)).rejects.toMatchObject({ code: Code.PermissionDenied });
+  });
+
   it('asks to come again, and accuses nobody, while tokens cannot be reviewed', async () => {
     await using net = new Loopback(home);
     const url = await net.gateway(undefined, () => Promise.reject(new Error('API server is down')));

@@ -6,9 +6,8 @@ import { createClient, type Client, type Interceptor } from '@connectrpc/connect
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import type { WorkloadId } from '@valkey-operator/pki/verify';
 
-import type { CredentialSource } from './credential-source.ts';
+import { tlsOptions, type CredentialSource } from './credential-source.ts';
 import { describeVerdict, identifyPeer, readPeer, type OnPeerRefused, type PeerRefusal } from './peer.ts';
-import { tlsOptions } from './rpc-server.ts';
 
 export interface RpcChannelOptions {
   /** https://host:port. The host is where to go; who answers there is decided by the SPIFFE id alone. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createSecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { SecureContextOptions, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 
 import {
   Code,
@@ -13,9 +13,9 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
-import type { Credentials, WorkloadId } from '@valkey-operator/pki/verify';
+import type { WorkloadId } from '@valkey-operator/pki/verify';
 
-import type { CredentialSource } from './credential-source.ts';
+import { tlsOptions, type CredentialSource } from './credential-source.ts';
 import { findHandshakeProblem, identifyPeer, readPeer, type OnPeerRefused, type Peer } from './peer.ts';
 
 export interface RpcServerOptions {
@@ -38,12 +38,10 @@ export interface RpcServer {
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const CLOSE_GRACE_MS = 2000;
+// A peer that lives pings open streams each 20 s and closes an idle connection after 150 s; a silent one has died.
+const SILENT_PEER_MS = 180_000;
 
 const peerKey = createContextKey<Peer | undefined>(undefined);
-
-export function tlsOptions({ certificate, privateKey, trustBundle }: Credentials): SecureContextOptions {
-  return { cert: certificate, key: privateKey, ca: trustBundle, minVersion: 'TLSv1.3' };
-}
 
 /** gRPC over mutual TLS that goes on without a dropped stream when its credentials change. */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
@@ -88,6 +86,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     }
     sessions.set(session, peer);
     session.once('close', () => sessions.delete(session));
+    session.setTimeout(SILENT_PEER_MS, () => session.destroy());
   }
 
   async function admitCall(context: HandlerContext): Promise<void> {

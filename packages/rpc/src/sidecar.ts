@@ -2,6 +2,7 @@
 export { CertificateFiles } from './certificate-files.ts';
 export { CommandExecutor } from './command-executor.ts';
 export { done, failed, refused } from './command-outcome.ts';
+export { findGuardMismatch } from './guard.ts';
 export { findNotLeader } from './not-leader.ts';
 export { connectToOperator } from './operator-channel.ts';
 export { recordRefusals } from './refusal-recorder.ts';

@@ -40,10 +40,10 @@ export class Installation {
   async sidecar({
     now = new Date(),
     validityMs = HOUR,
-    cluster = 'vc',
     domain = trustDomain,
-  } = {}): Promise<Credentials> {
-    const request = { ...sidecarId, trustDomain: domain, cluster, validityMs, now };
+    ...id
+  }: { now?: Date; validityMs?: number; domain?: string; cluster?: string; pod?: string } = {}): Promise<Credentials> {
+    const request = { ...sidecarId, ...id, trustDomain: domain, validityMs, now };
     return { ...(await issueSidecarCertificate(this.#ca, request)), trustBundle: this.trustBundle };
   }
 }

@@ -33,6 +33,7 @@ export const tokens: Readonly<Record<string, TokenOwner>> = {
 export class Loopback implements AsyncDisposable {
   readonly refusals: PeerRefusal[] = [];
   readonly calls: string[] = [];
+  onHeartbeat = (): void => {};
   /** What the servers take for the time of day. */
   now = (): Date => new Date();
   readonly #closers: Array<() => void | Promise<void>> = [];
@@ -57,6 +58,7 @@ export class Loopback implements AsyncDisposable {
       implementation: {
         heartbeat: ({ report }) => {
           this.calls.push(report?.pod?.name ?? '');
+          this.onHeartbeat();
           return { guidance: { leaderEpoch: 7n } };
         },
         reportEvent: () => ({}),
@@ -87,7 +89,7 @@ export class Loopback implements AsyncDisposable {
   }
 
   /** A sidecar that serves; `report` sends a new report to all sessions. */
-  async sidecar(options: Partial<CommandExecutorOptions> = {}, credentials?: CredentialHolder) {
+  async sidecar(options: Partial<CommandExecutorOptions> = {}, credentials?: CredentialHolder, port = 0) {
     const listeners = new Set<(report: NodeReport) => void>();
     const read = (sequence = 1n) => create(NodeReportSchema, { pod, sequence });
     const executor = new CommandExecutor({ handlers: {}, checkGuard: async () => undefined, ...options });
@@ -106,7 +108,7 @@ export class Loopback implements AsyncDisposable {
       now: () => this.now(),
     });
     this.#closers.push(() => server.close());
-    const url = urlOf(await server.listen(0, '127.0.0.1'));
+    const url = urlOf(await server.listen(port, '127.0.0.1'));
     const report = (sequence: bigint) => listeners.forEach((listener) => listener(read(sequence)));
     return { url, executor, report, listeners, close: () => server.close() };
   }
