@@ -1,4 +1,4 @@
-import { defineConfig } from 'oxlint';
+import { defineConfig, type OxlintOverride } from 'oxlint';
 import { mayImport, restrictImports, restrictIo } from './scripts/lint/import-directions.ts';
 
 const impureGlobals = [
@@ -71,9 +71,9 @@ export default defineConfig({
     'vitest/no-standalone-expect': 'off',
   },
   overrides: [
-    ...Object.keys(mayImport).map((name) => ({
+    ...Object.keys(mayImport).map((name): OxlintOverride => ({
       files: [`packages/${name}/**/*.ts`],
-      rules: { 'no-restricted-imports': ['error', { patterns: restrictImports(name) }] as const },
+      rules: { 'no-restricted-imports': ['error', { patterns: restrictImports(name) }] },
     })),
     {
       files: ['packages/core/**/*.ts'],

@@ -4,6 +4,7 @@ const MINUTE = 60_000;
 
 export default defineConfig({
   test: {
+    teardownTimeout: MINUTE,
     projects: [
       {
         test: {
@@ -21,7 +22,6 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 3 * MINUTE,
           hookTimeout: 10 * MINUTE,
-          teardownTimeout: MINUTE,
         },
       },
     ],
