@@ -1,0 +1,164 @@
+import { apiVersion, type EffectiveClusterSpec, labels, ports, type ValkeyCluster } from '@valkey-operator/api';
+import type { ChildObject, OperatorView } from '../snapshot.ts';
+import { childMetadata, selectorLabels } from './metadata.ts';
+import { childNames } from './names.ts';
+import { buildPodTemplate } from './pod-template.ts';
+import { buildSettings } from './settings.ts';
+
+export interface ChildrenInput {
+  readonly cluster: ValkeyCluster;
+  readonly spec: EffectiveClusterSpec;
+  readonly operator: OperatorView;
+}
+
+/** Pods that a cluster of this spec has. */
+export function podCount({ masterCount, replicasPerMaster }: EffectiveClusterSpec): number {
+  return masterCount * (1 + replicasPerMaster);
+}
+
+/** Every object of a cluster except Secrets, in the order in which they are needed. */
+export function buildChildren(input: ChildrenInput): ChildObject[] {
+  return [
+    buildServiceAccount(input),
+    buildConfigMap(input),
+    buildHeadlessService(input),
+    buildClientService(input),
+    buildNetworkPolicy(input),
+    buildDisruptionBudget(input),
+    buildStatefulSet(input),
+    buildDetail(input),
+  ];
+}
+
+export function buildStatefulSet({ cluster, spec, operator }: ChildrenInput): ChildObject {
+  const names = childNames(cluster.metadata.name);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: childMetadata(cluster, names.statefulSet),
+    spec: {
+      serviceName: names.headlessService,
+      replicas: podCount(spec),
+      // All pods at once: which of them become primaries is decided after Kubernetes has placed them.
+      podManagementPolicy: 'Parallel',
+      // Only the operator knows which pod may go when.
+      updateStrategy: { type: 'OnDelete' },
+      selector: { matchLabels: selectorLabels(cluster.metadata.name) },
+      template: buildPodTemplate(cluster, spec, operator),
+      ...(spec.pvc ? { volumeClaimTemplates: [claimTemplate(cluster, spec.pvc)] } : {}),
+    },
+  };
+}
+
+function claimTemplate(cluster: ValkeyCluster, pvc: NonNullable<EffectiveClusterSpec['pvc']>) {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', labels: selectorLabels(cluster.metadata.name) },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: String(pvc.storageSize) } },
+      ...(pvc.storageClassName ? { storageClassName: pvc.storageClassName } : {}),
+    },
+  };
+}
+
+function buildServiceAccount({ cluster }: ChildrenInput): ChildObject {
+  const metadata = childMetadata(cluster, childNames(cluster.metadata.name).serviceAccount);
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false };
+}
+
+function buildConfigMap({ cluster, spec }: ChildrenInput): ChildObject {
+  const metadata = childMetadata(cluster, childNames(cluster.metadata.name).configMap);
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata,
+    data: { 'settings.json': JSON.stringify(buildSettings(spec), null, 2) },
+  };
+}
+
+/** Names for pods, also before they are ready: nodes must find each other in order to become ready. */
+function buildHeadlessService({ cluster }: ChildrenInput): ChildObject {
+  const { name } = cluster.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: childMetadata(cluster, childNames(name).headlessService),
+    spec: {
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      selector: selectorLabels(name),
+      ports: [port('valkey', ports.valkey), port('bus', ports.valkeyBus)],
+    },
+  };
+}
+
+function buildClientService({ cluster, spec }: ChildrenInput): ChildObject {
+  const { name } = cluster.metadata;
+  const metadata = childMetadata(cluster, childNames(name).clientService);
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { ...metadata, annotations: { ...spec.services.client.annotations, ...metadata.annotations } },
+    spec: {
+      type: spec.services.client.type,
+      selector: selectorLabels(name),
+      ports: [port('valkey', ports.valkey)],
+    },
+  };
+}
+
+/** Nobody may evict a pod by itself: the operator lets them go one at a time (D2). */
+function buildDisruptionBudget({ cluster }: ChildrenInput): ChildObject {
+  const { name } = cluster.metadata;
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: childMetadata(cluster, childNames(name).disruptionBudget),
+    spec: { minAvailable: '100%', selector: { matchLabels: selectorLabels(name) } },
+  };
+}
+
+/** Clients reach the client port; the bus is for members only, the sidecar's ports for the operator and the kubelet. */
+function buildNetworkPolicy({ cluster, operator }: ChildrenInput): ChildObject {
+  const { name } = cluster.metadata;
+  const members = { podSelector: { matchLabels: selectorLabels(name) } };
+  const operatorPods = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': operator.namespace } },
+    podSelector: { matchLabels: { [labels.name]: 'valkey-operator' } },
+  };
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: childMetadata(cluster, childNames(name).networkPolicy),
+    spec: {
+      podSelector: members.podSelector,
+      policyTypes: ['Ingress'],
+      ingress: [
+        {
+          ports: [
+            { protocol: 'TCP', port: ports.valkey },
+            { protocol: 'TCP', port: ports.sidecarHttp },
+          ],
+        },
+        { from: [members], ports: [{ protocol: 'TCP', port: ports.valkeyBus }] },
+        { from: [operatorPods], ports: [{ protocol: 'TCP', port: ports.sidecarGrpc }] },
+      ],
+    },
+  };
+}
+
+function buildDetail({ cluster }: ChildrenInput): ChildObject {
+  const { name } = cluster.metadata;
+  return {
+    apiVersion,
+    kind: 'ValkeyClusterStatus',
+    metadata: childMetadata(cluster, childNames(name).status),
+    spec: { clusterRef: name },
+  };
+}
+
+function port(name: string, number: number) {
+  return { name, port: number, targetPort: number, protocol: 'TCP' };
+}

@@ -1,0 +1,27 @@
+import { annotations, apiVersion, labels, managedBy, type ValkeyCluster } from '@valkey-operator/api';
+
+/** Selects everything of one cluster. Never changes: a StatefulSet's selector cannot. */
+export function selectorLabels(cluster: string): Record<string, string> {
+  return { [labels.name]: 'valkey', [labels.instance]: cluster, [labels.cr]: cluster };
+}
+
+/** What every child carries (D1): who owns it, and that hands off is meant. The spec's own labels come along. */
+export function childMetadata(cluster: ValkeyCluster, name: string) {
+  const { metadata, spec } = cluster;
+  return {
+    name,
+    namespace: metadata.namespace,
+    labels: { ...spec.labels, ...selectorLabels(metadata.name), [labels.managedBy]: managedBy },
+    annotations: { ...spec.annotations, [annotations.cr]: metadata.name, [annotations.locked]: 'true' },
+    ownerReferences: [
+      {
+        apiVersion,
+        kind: 'ValkeyCluster',
+        name: metadata.name,
+        uid: metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  };
+}

@@ -1,0 +1,18 @@
+/** Every object of a cluster, by what it is for. The API limits a cluster's name so that all of these stay valid. */
+export function childNames(cluster: string) {
+  return {
+    statefulSet: cluster,
+    clientService: cluster,
+    readService: `${cluster}-read`,
+    headlessService: `${cluster}-headless`,
+    configMap: `${cluster}-config`,
+    disruptionBudget: cluster,
+    serviceAccount: `${cluster}-valkey`,
+    networkPolicy: `${cluster}-valkey`,
+    intermediateSecret: `${cluster}-ca`,
+    sidecarSecret: `${cluster}-sidecar-mtls`,
+    status: `${cluster}-status`,
+    pod: (ordinal: number) => `${cluster}-${ordinal}`,
+    claim: (ordinal: number) => `data-${cluster}-${ordinal}`,
+  };
+}
