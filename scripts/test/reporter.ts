@@ -43,9 +43,10 @@ export default class SuiteReporter implements Reporter {
 
   onTestModuleEnd(module: TestModule): void {
     this.#files.done++;
-    const tests = [...module.children.allTests()];
-    const failed = tests.filter((test) => test.result().state === 'failed').length;
-    const count = failed > 0 ? `${failed} of ${tests.length} failed` : `${tests.length} passed`;
+    const states = [...module.children.allTests()].map((test) => test.result().state);
+    const countOf = (state: string) => states.filter((each) => each === state).length;
+    const failed = countOf('failed');
+    const count = failed > 0 ? `${failed} of ${states.length} failed` : `${countOf('passed')} passed`;
     const time = duration(module.diagnostic().duration);
     this.#print(
       `    ${module.ok() ? pass : fail} ${module.relativeModuleId.padEnd(60)} ${count.padStart(14)}  ${dim(time)}`,
