@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { createIntermediateCa, createRootCa } from './create-authority.ts';
-import { issueOperatorCertificate, issueSidecarCertificate } from './issue-leaf.ts';
+import { createClusterCa, createOperatorCa, createRootCa } from './create-authority.ts';
+import { issueOperatorCertificate, issueSidecarCertificate, issueTlsCertificate } from './issue-leaf.ts';
 import type { Credentials } from './pem.ts';
 import type { Authority } from './sign-certificate.ts';
 
@@ -23,9 +23,10 @@ const opened: Array<{ destroy?: () => void; close?: () => void }> = [];
 
 beforeAll(async () => {
   root = await createRootCa({ commonName: 'root', validityMs: 1000 * HOUR, now: shifted(-100 * HOUR) });
-  ca = await createIntermediateCa(root, { commonName: 'b', validityMs: 900 * HOUR, now: shifted(-100 * HOUR) });
+  ca = await createClusterCa(root, { ...cluster, validityMs: 900 * HOUR, now: shifted(-100 * HOUR) });
+  const operatorCa = await createOperatorCa(root, { trustDomain, validityMs: 900 * HOUR, now });
   server = trusting(
-    await issueOperatorCertificate(ca, { trustDomain, dnsNames: ['localhost'], validityMs: HOUR, now }),
+    await issueOperatorCertificate(operatorCa, { trustDomain, dnsNames: ['localhost'], validityMs: HOUR, now }),
   );
 });
 
@@ -68,7 +69,8 @@ describe('a TLS handshake', () => {
 
   it('fails for a client of a foreign CA', async () => {
     const foreign = await createRootCa({ commonName: 'root', validityMs: HOUR, now });
-    const client = await issueSidecarCertificate(foreign, { ...cluster, validityMs: HOUR, now });
+    const foreignCa = await createClusterCa(foreign, { ...cluster, validityMs: HOUR, now });
+    const client = await issueSidecarCertificate(foreignCa, { ...cluster, validityMs: HOUR, now });
     expect(await shakeHands(trusting(client))).toMatch(/UNABLE_TO_VERIFY|SIGNATURE|UNABLE_TO_GET_ISSUER/);
   });
 
@@ -90,7 +92,8 @@ describe('a TLS handshake', () => {
 
   it('fails with a certificate that another leaf has signed', async () => {
     const leaf = await issueSidecarCertificate(ca, { ...cluster, validityMs: HOUR, now });
-    const client = await issueOperatorCertificate(leaf, { trustDomain, dnsNames: [], validityMs: HOUR, now });
+    const names = { commonName: 'x', dnsNames: ['x'], ipAddresses: [] };
+    const client = await issueTlsCertificate(leaf, { ...names, validityMs: HOUR, now });
     expect(await shakeHands(trusting(client))).toMatch(/^(INVALID_CA|UNSPECIFIED)$/);
   });
 

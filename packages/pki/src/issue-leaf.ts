@@ -2,10 +2,11 @@ import { isIP } from 'node:net';
 
 import * as x509 from './x509.ts';
 
+import { isVouchedFor } from './authority-name.ts';
 import { EXTENDED_KEY_USAGE } from './chain.ts';
 import { readCertificate } from './certificate.ts';
 import { signCertificate, type Authority } from './sign-certificate.ts';
-import { workloadIdUri } from './spiffe.ts';
+import { workloadIdUri, type WorkloadId } from './spiffe.ts';
 
 interface LeafRequest {
   readonly validityMs: number;
@@ -33,14 +34,14 @@ export interface TlsRequest extends LeafRequest {
 }
 
 export function issueOperatorCertificate(ca: Authority, request: OperatorRequest): Promise<Authority> {
-  const uri = workloadIdUri({ kind: 'operator', trustDomain: request.trustDomain });
-  return issueLeaf(ca, 'valkey-operator', request, [uriName(uri), ...request.dnsNames.map(dnsName)]);
+  const id: WorkloadId = { kind: 'operator', trustDomain: request.trustDomain };
+  return issueLeaf(ca, 'operator', request, [workloadName(ca, id), ...request.dnsNames.map(dnsName)]);
 }
 
 export function issueSidecarCertificate(ca: Authority, request: SidecarRequest): Promise<Authority> {
   const { trustDomain, namespace, cluster, pod } = request;
-  const uri = workloadIdUri({ kind: 'sidecar', trustDomain, namespace, cluster, ...(pod !== undefined && { pod }) });
-  return issueLeaf(ca, `${cluster}-sidecar`, request, [uriName(uri)]);
+  const id: WorkloadId = { kind: 'sidecar', trustDomain, namespace, cluster, ...(pod !== undefined && { pod }) };
+  return issueLeaf(ca, 'sidecar', request, [workloadName(ca, id)]);
 }
 
 /** For Valkey's own TLS. Nodes of a cluster are server and client to each other with one certificate. */
@@ -58,7 +59,7 @@ async function issueLeaf(
 ): Promise<Authority> {
   const leaf = await signCertificate(
     {
-      commonName,
+      name: [['CN', commonName]],
       now,
       validityMs,
       extensions: [
@@ -75,7 +76,10 @@ async function issueLeaf(
   return subject === issuer ? leaf : { ...leaf, certificate: leaf.certificate + ca.certificate };
 }
 
-function uriName(value: string): x509.JsonGeneralName {
+function workloadName(ca: Authority, id: WorkloadId): x509.JsonGeneralName {
+  const value = workloadIdUri(id);
+  const { subject } = readCertificate(ca.certificate);
+  if (!isVouchedFor(id, { issuer: subject })) throw new RangeError(`the CA ${subject} does not vouch for ${value}`);
   return { type: 'url', value };
 }
 

@@ -2,13 +2,14 @@ import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 
 import * as x509 from './x509.ts';
 
+import type { AuthorityName } from './authority-name.ts';
 import type { Credentials } from './pem.ts';
 
 /** A CA as it is kept: its certificate first, then those above it up to, but not including, the root. */
 export type Authority = Pick<Credentials, 'certificate' | 'privateKey'>;
 
 export interface CertificateTemplate {
-  readonly commonName: string;
+  readonly name: AuthorityName;
   readonly now: Date;
   readonly validityMs: number;
   readonly extensions: readonly x509.Extension[];
@@ -18,13 +19,13 @@ const ECDSA_P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as co
 
 // Clocks of two nodes differ a little; a certificate that is not valid yet on the other one would be refused.
 const BACKDATE_MS = 60_000;
-const MAX_COMMON_NAME = 64; // RFC 5280, ub-common-name
+const MAX_NAME = 64; // RFC 5280: ub-common-name, ub-organization-name
 
 /** Makes a key and signs a certificate for it; without an issuer the certificate signs itself. */
 export async function signCertificate(template: CertificateTemplate, issuer?: Authority): Promise<Authority> {
   const keys = await webcrypto.subtle.generateKey(ECDSA_P256, true, ['sign', 'verify']);
   const signer = issuer && (await readSigner(issuer));
-  const subject = [{ CN: [template.commonName.slice(0, MAX_COMMON_NAME)] }];
+  const subject = template.name.map(([attribute, value]) => ({ [attribute]: [checkLength(value)] }));
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: newSerial(),
     subject,
@@ -40,6 +41,11 @@ export async function signCertificate(template: CertificateTemplate, issuer?: Au
     ],
   });
   return { certificate: `${certificate.toString('pem')}\n`, privateKey: await exportKey(keys.privateKey) };
+}
+
+function checkLength(value: string): string {
+  if (value.length > MAX_NAME) throw new RangeError(`longer than ${MAX_NAME} characters: ${JSON.stringify(value)}`);
+  return value;
 }
 
 async function readSigner(issuer: Authority) {

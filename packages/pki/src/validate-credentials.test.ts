@@ -2,7 +2,7 @@ import * as x509 from './x509.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readCertificate, readCertificates } from './certificate.ts';
-import { createIntermediateCa, createRootCa } from './create-authority.ts';
+import { createClusterCa, createOperatorCa, createRootCa } from './create-authority.ts';
 import { issueOperatorCertificate, issueSidecarCertificate, issueTlsCertificate } from './issue-leaf.ts';
 import { bundleCertificates, splitCertificates } from './pem.ts';
 import { signCertificate, type Authority } from './sign-certificate.ts';
@@ -11,18 +11,22 @@ import { validateCredentials, type CredentialExpectation } from './validate-cred
 const now = new Date('2026-06-01T12:00:00Z');
 const HOUR = 3_600_000;
 const trustDomain = 'valkey.test';
+const cluster = { trustDomain, namespace: 'a', cluster: 'b' };
 const operatorUri = `spiffe://${trustDomain}/operator`;
 const after = (ms: number) => new Date(now.getTime() + ms);
+const server = { commonName: 'x', dnsNames: ['x'], ipAddresses: [], validityMs: HOUR, now };
 const both: CredentialExpectation = { now, purposes: ['server', 'client'] };
 
 let root: Authority;
 let ca: Authority;
+let operatorCa: Authority;
 let operator: Authority;
 
 beforeAll(async () => {
   root = await createRootCa({ commonName: 'root', validityMs: 1000 * HOUR, now });
-  ca = await createIntermediateCa(root, { commonName: 'cluster', validityMs: 100 * HOUR, now });
-  operator = await issueOperatorCertificate(ca, {
+  ca = await createClusterCa(root, { ...cluster, validityMs: 100 * HOUR, now });
+  operatorCa = await createOperatorCa(root, { trustDomain, validityMs: 100 * HOUR, now });
+  operator = await issueOperatorCertificate(operatorCa, {
     trustDomain,
     dnsNames: ['operator.valkey.svc'],
     validityMs: HOUR,
@@ -55,38 +59,39 @@ describe('credentials as issued', () => {
 
   it('cover the DNS names, wildcards and addresses of a Valkey server', async () => {
     const names = { dnsNames: ['*.nodes.ns.svc', 'vk.ns.svc'], ipAddresses: ['10.0.0.1', 'fd00::1'] };
-    const server = await issueTlsCertificate(ca, { commonName: 'vk', ...names, validityMs: HOUR, now });
-    expect(check(server, { dnsNames: ['vk-0.nodes.ns.svc', 'vk.ns.svc'], ipAddresses: names.ipAddresses }).ok).toBe(
-      true,
-    );
-    expect(check(server, { dnsNames: ['vk.other.svc'], ipAddresses: ['10.0.0.2'] })).toMatchObject({
+    const leaf = await issueTlsCertificate(ca, { ...server, ...names });
+    expect(check(leaf, { dnsNames: ['vk-0.nodes.ns.svc', 'vk.ns.svc'], ipAddresses: names.ipAddresses }).ok).toBe(true);
+    expect(check(leaf, { dnsNames: ['vk.other.svc'], ipAddresses: ['10.0.0.2'] })).toMatchObject({
       problem: 'MissingName',
       message: 'does not cover vk.other.svc, 10.0.0.2',
     });
   });
 
   it('end no later than the CA that signed them', async () => {
-    const leaf = await issueTlsCertificate(ca, {
-      commonName: 'x',
-      dnsNames: ['x'],
-      ipAddresses: [],
-      validityMs: 10_000 * HOUR,
-      now,
-    });
+    const leaf = await issueTlsCertificate(ca, { ...server, validityMs: 10_000 * HOUR });
     expect(readCertificate(leaf.certificate).notAfter).toEqual(after(100 * HOUR));
   });
 
   it('are not made from names that would be something else in a certificate', () => {
-    const request = { commonName: 'x', dnsNames: [] as string[], ipAddresses: [] as string[], validityMs: HOUR, now };
+    const request = { ...server, dnsNames: [] };
     expect(() => issueTlsCertificate(ca, { ...request, dnsNames: ['x,DNS:evil'] })).toThrow('not a DNS name');
     expect(() => issueTlsCertificate(ca, { ...request, ipAddresses: ['10.0.0'] })).toThrow('not an IP address');
     expect(() => issueTlsCertificate(ca, request)).toThrow('needs a DNS name or an IP address');
   });
 
+  it('are not made by the CA of somebody else', () => {
+    const life = { validityMs: HOUR, now };
+    const operatorRequest = { trustDomain, dnsNames: [], ...life };
+    expect(() => issueOperatorCertificate(ca, operatorRequest)).toThrow('does not vouch for');
+    expect(() => issueSidecarCertificate(operatorCa, { ...cluster, ...life })).toThrow('does not vouch for');
+    expect(() => issueSidecarCertificate(ca, { ...cluster, cluster: 'c', ...life })).toThrow('does not vouch for');
+    expect(() => issueSidecarCertificate(ca, { ...cluster, namespace: 'c', ...life })).toThrow('does not vouch for');
+  });
+
   it('are not made by a CA that has ended', async () => {
     const later = after(200 * HOUR);
     await expect(
-      issueOperatorCertificate(ca, { trustDomain, dnsNames: [], validityMs: HOUR, now: later }),
+      issueOperatorCertificate(operatorCa, { trustDomain, dnsNames: [], validityMs: HOUR, now: later }),
     ).rejects.toThrow('is not valid at');
   });
 });
@@ -116,12 +121,12 @@ describe('credentials are refused', () => {
   });
 
   it('when a leaf has been used as a CA', async () => {
-    const forged = await issueOperatorCertificate(operator, { trustDomain, dnsNames: [], validityMs: HOUR, now });
+    const forged = await issueTlsCertificate(operator, server);
     expect(check(forged)).toMatchObject({ problem: 'InvalidIssuer', message: expect.stringContaining('is not a CA') });
   });
 
   it('when a CA of a cluster has made a CA of its own', async () => {
-    const below = await createIntermediateCa(ca, { commonName: 'below', validityMs: HOUR, now });
+    const below = await createOperatorCa(ca, { trustDomain, validityMs: HOUR, now });
     const chained = { ...below, certificate: below.certificate + ca.certificate };
     const leaf = await issueOperatorCertificate(chained, { trustDomain, dnsNames: [], validityMs: HOUR, now });
     expect(check(leaf)).toMatchObject({
@@ -136,7 +141,7 @@ describe('credentials are refused', () => {
 
   it('when they are for clients only and shall serve', async () => {
     const extensions = [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])];
-    const client = await signCertificate({ commonName: 'c', now, validityMs: HOUR, extensions }, root);
+    const client = await signCertificate({ name: [['CN', 'c']], now, validityMs: HOUR, extensions }, root);
     expect(check(client, { purposes: ['client'] }).ok).toBe(true);
     expect(check(client, { purposes: ['server'] })).toMatchObject({ problem: 'WrongUsage' });
   });
@@ -144,7 +149,7 @@ describe('credentials are refused', () => {
   it('when they carry a second identity beside the right one', async () => {
     const names = [operatorUri, `spiffe://${trustDomain}/other`].map((value) => ({ type: 'url' as const, value }));
     const extensions = [new x509.SubjectAlternativeNameExtension(names)];
-    const twofold = await signCertificate({ commonName: 'c', now, validityMs: HOUR, extensions }, root);
+    const twofold = await signCertificate({ name: [['CN', 'c']], now, validityMs: HOUR, extensions }, root);
     expect(check(twofold, { spiffeId: operatorUri })).toMatchObject({ problem: 'WrongIdentity' });
   });
 
@@ -162,7 +167,7 @@ describe('credentials are refused', () => {
 describe('a CA change', () => {
   it('bundles old and new, trusts leaves of both, and drops what has expired or is there twice', async () => {
     const next = await createRootCa({ commonName: 'root', validityMs: 2000 * HOUR, now });
-    const renewed = await issueOperatorCertificate(next, { trustDomain, dnsNames: [], validityMs: HOUR, now });
+    const renewed = await issueTlsCertificate(next, server);
     const bundle = bundleCertificates([root.certificate, next.certificate + root.certificate], now);
     expect(readCertificates(bundle)).toHaveLength(2);
     expect(check(operator, {}, bundle).ok).toBe(true);

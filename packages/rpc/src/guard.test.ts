@@ -53,6 +53,13 @@ describe('a guard', () => {
     expect(check({}, nothingKnown)).toBeUndefined();
   });
 
+  it.each([{}, { slots: { start: 2, end: 1 } }, { slots: { start: 16384, end: 16384 } }])(
+    'over the slots %o, which are none, does not hold',
+    (range) => {
+      expect(check({ slotOwners: [{ ...range, nodeId: '' }] })).toMatchObject({ fact: 'slot_owners' });
+    },
+  );
+
   it.each([
     [{ role: Role.PRIMARY }, { fact: 'role', expected: 'ROLE_PRIMARY', actual: 'ROLE_REPLICA' }],
     [{ nodeId: 'n9' }, { fact: 'node_id', expected: 'n9', actual: 'n0' }],

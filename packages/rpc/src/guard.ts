@@ -14,6 +14,8 @@ import {
   type NodeReport,
 } from './gen/valkey/sidecar/v1/node_report_pb.ts';
 
+const LAST_SLOT = 16_383;
+
 type Value = string | bigint | undefined;
 
 /** The facts that must be equal, and where a report tells them. */
@@ -67,7 +69,10 @@ function findForeignSlot(
   if (!nodes) return mismatch('slot_owners', 'known', undefined);
   const owners = readOwners(nodes);
   for (const { slots, nodeId } of expected) {
-    for (let slot = slots?.start ?? 0; slot <= (slots?.end ?? 0); slot++) {
+    // A range without a slot would hold for every node.
+    if (!slots || slots.start > slots.end || slots.end > LAST_SLOT)
+      return mismatch('slot_owners', 'a range', undefined);
+    for (let slot = slots.start; slot <= slots.end; slot++) {
       const owner = owners.get(slot) ?? '';
       if (owner !== nodeId) return mismatch('slot_owners', `${slot}=${nodeId}`, `${slot}=${owner}`);
     }

@@ -7,7 +7,7 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from '@connectrpc/connect';
-import type { SidecarId, WorkloadId } from '@valkey-operator/pki/verify';
+import type { CertificateFacts, SidecarId, WorkloadId } from '@valkey-operator/pki/verify';
 
 import type { CredentialSource } from './credential-source.ts';
 import {
@@ -16,17 +16,20 @@ import {
   ReportEventRequestSchema,
 } from './gen/valkey/operator/v1/operator_service_pb.ts';
 import type { PodIdentity } from './gen/valkey/sidecar/v1/node_report_pb.ts';
-import type { OnPeerRefused, Peer, PeerRefusalReason } from './peer.ts';
+import type { IdentityProvider, OnPeerRefused, Peer, PeerRefusalReason } from './peer.ts';
 import { readPodToken } from './pod-token.ts';
 import { createRpcServer, type RpcServer } from './rpc-server.ts';
 import type { TokenCache, TokenOwner } from './token-cache.ts';
 
 export interface OperatorGatewayOptions {
   readonly credentials: CredentialSource;
+  readonly identity?: IdentityProvider;
   readonly trustDomain: string;
   readonly tokens: Pick<TokenCache, 'verify'>;
   /** Whether a pod of the same namespace is one of the cluster's; its service account tells. */
   readonly isMember: (owner: TokenOwner, cluster: SidecarId) => boolean;
+  /** Whether a certificate has been replaced and its grace period is over; it is refused then, though it has not ended. */
+  readonly isSuperseded?: (certificate: CertificateFacts, cluster: SidecarId) => boolean;
   readonly implementation: ServiceImpl<typeof OperatorService>;
   readonly onRefused: OnPeerRefused;
   readonly now?: () => Date;
@@ -51,11 +54,15 @@ export function createOperatorGateway(options: OperatorGatewayOptions): RpcServe
     prove,
     interceptors: [checkReport],
     routes: (router) => router.service(OperatorService, implementation),
+    ...(options.identity && { identity: options.identity }),
     ...(options.now && { now: options.now }),
   });
 
   async function prove(context: HandlerContext, id: WorkloadId, peer: Peer): Promise<void> {
     if (id.kind !== 'sidecar') return;
+    if (peer.certificate && options.isSuperseded?.(peer.certificate, id)) {
+      throw refuse('SupersededCertificate', peer, 'the certificate has been replaced, and its grace period is over');
+    }
     const pod = id.pod === undefined ? await provePod(context, id, peer) : { name: id.pod };
     context.values.set(callerKey, { peer, cluster: id, pod });
   }

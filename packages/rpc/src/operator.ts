@@ -9,6 +9,6 @@ export { TokenCache } from './token-cache.ts';
 export type { CredentialSource } from './credential-source.ts';
 export type { CommandRequest, OperatorSession, SessionOptions } from './open-session.ts';
 export type { OperatorGatewayOptions } from './operator-gateway.ts';
-export type { OnPeerRefused, Peer, PeerRefusal, PeerRefusalReason } from './peer.ts';
+export type { IdentityProvider, OnPeerRefused, Peer, PeerRefusal, PeerRefusalReason } from './peer.ts';
 export type { RpcServer } from './rpc-server.ts';
 export type { TokenOwner } from './token-cache.ts';

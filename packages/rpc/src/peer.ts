@@ -1,12 +1,19 @@
 import type { TLSSocket } from 'node:tls';
 
-import { parseWorkloadId, readCertificate, type CertificateFacts, type WorkloadId } from '@valkey-operator/pki/verify';
+import {
+  isVouchedFor,
+  parseWorkloadId,
+  readCertificate,
+  type CertificateFacts,
+  type WorkloadId,
+} from '@valkey-operator/pki/verify';
 
 export type PeerRefusalReason =
   | 'NoCertificate'
   | 'UntrustedCertificate'
   | 'ExpiredCertificate'
   | 'CertificateNotYetValid'
+  | 'SupersededCertificate'
   | 'WrongIdentity'
   | 'NoToken'
   | 'InvalidToken'
@@ -51,13 +58,26 @@ const CERTIFICATE_ERRORS: Readonly<Record<string, PeerRefusalReason>> = {
   CERT_NOT_YET_VALID: 'CertificateNotYetValid',
 };
 
+/** Who gives out the certificates. */
+export type IdentityProvider =
+  /** The operator's own CAs: one certificate for all sidecars of a cluster, from the CA of that cluster. */
+  | 'internal'
+  /** SPIRE: one certificate for each pod, which its id names. */
+  | 'spire';
+
+/** Whom one side of a connection accepts on the other. */
+export interface PeerPolicy {
+  readonly identity?: IdentityProvider;
+  readonly admits: (id: WorkloadId) => boolean;
+}
+
 export type IdentityVerdict = { readonly id: WorkloadId } | { readonly refusal: PeerRefusal };
 
 /**
  * Who a peer with a trusted certificate is, and whether it is welcome. Asked for each call: a connection outlives the
  * certificate it was opened with, the right to begin something new on it does not.
  */
-export function identifyPeer(peer: Peer, admits: (id: WorkloadId) => boolean, now: Date): IdentityVerdict {
+export function identifyPeer(peer: Peer, policy: PeerPolicy, now: Date): IdentityVerdict {
   const { certificate } = peer;
   if (!certificate) return { refusal: { reason: 'NoCertificate', peer, message: 'no certificate was presented' } };
   if (now > certificate.notAfter) {
@@ -66,7 +86,14 @@ export function identifyPeer(peer: Peer, admits: (id: WorkloadId) => boolean, no
   }
   const [uri = '', ...others] = certificate.uris;
   const id = others.length === 0 ? parseWorkloadId(uri) : undefined;
-  if (id && admits(id)) return { id };
-  const message = `${certificate.uris.join(', ') || 'a certificate without a SPIFFE id'} is not admitted`;
+  if (id && isProvidedBy(policy.identity ?? 'internal', id, certificate) && policy.admits(id)) return { id };
+  const name = certificate.uris.join(', ') || 'a certificate without a SPIFFE id';
+  const message = `${name}, vouched for by ${certificate.issuer.replaceAll('\n', ', ')}, is not admitted`;
   return { refusal: { reason: 'WrongIdentity', peer, message } };
+}
+
+function isProvidedBy(provider: IdentityProvider, id: WorkloadId, certificate: CertificateFacts): boolean {
+  const namesPod = id.kind === 'sidecar' && id.pod !== undefined;
+  if (provider === 'spire') return id.kind === 'operator' || namesPod;
+  return !namesPod && isVouchedFor(id, certificate);
 }

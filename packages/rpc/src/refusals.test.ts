@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 
 import { Code, ConnectError } from '@connectrpc/connect';
+import { readCertificate } from '@valkey-operator/pki/verify';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { CredentialHolder } from './credential-source.ts';
@@ -97,18 +98,40 @@ describe('the operator’s gateway', () => {
     expect(net.calls).toEqual([]);
   });
 
-  it('needs no token of a sidecar whose certificate names its pod, and lets it speak for that pod only', async () => {
+  it('needs no token where SPIRE gives each pod a certificate, and lets it speak for that pod only', async () => {
     await using net = new Loopback(home);
-    const { client } = net.operatorChannel(await net.gateway(), await home.sidecar({ pod: 'vc-0' }), '');
+    const url = await net.gateway({ identity: 'spire' });
+    const { client } = net.operatorChannel(url, await home.sidecar({ pod: 'vc-0' }), '');
     await client.heartbeat(heartbeat);
     expect(net.calls).toEqual(['vc-0']);
     const neighbour = { report: { pod: { ...pod, name: 'vc-1' } } };
     await expect(client.heartbeat(neighbour)).rejects.toMatchObject({ code: Code.PermissionDenied });
+    const shared = net.operatorChannel(url, await home.sidecar());
+    await expect(shared.client.heartbeat(heartbeat)).rejects.toMatchObject({ code: Code.PermissionDenied });
+    expect(net.reasons()).toEqual(['ForeignToken', 'WrongIdentity']);
+  });
+
+  it('does not let a certificate that names a pod stand for a token otherwise', async () => {
+    await using net = new Loopback(home);
+    const { client } = net.operatorChannel(await net.gateway(), await home.sidecar({ pod: 'vc-0' }));
+    await expect(client.heartbeat(heartbeat)).rejects.toMatchObject({ code: Code.PermissionDenied });
+    expect(net.reasons()).toEqual(['WrongIdentity']);
+  });
+
+  it('denies a replaced certificate when its grace period is over', async () => {
+    await using net = new Loopback(home);
+    const old = await home.sidecar();
+    const { thumbprint } = readCertificate(old.certificate);
+    const url = await net.gateway({ isSuperseded: (certificate) => certificate.thumbprint === thumbprint });
+    await net.operatorChannel(url, await home.sidecar()).client.heartbeat(heartbeat);
+    const { client } = net.operatorChannel(url, old);
+    await expect(client.heartbeat(heartbeat)).rejects.toMatchObject({ code: Code.Unauthenticated });
+    expect(net.reasons()).toEqual(['SupersededCertificate']);
   });
 
   it('asks to come again, and accuses nobody, while tokens cannot be reviewed', async () => {
     await using net = new Loopback(home);
-    const url = await net.gateway(undefined, () => Promise.reject(new Error('API server is down')));
+    const url = await net.gateway({ tokens: { verify: () => Promise.reject(new Error('API server is down')) } });
     const { client } = net.operatorChannel(url, await home.sidecar());
     await expect(client.heartbeat(heartbeat)).rejects.toMatchObject({ code: Code.Unavailable });
     expect(net.reasons()).toEqual([]);

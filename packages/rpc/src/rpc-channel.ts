@@ -4,16 +4,21 @@ import { connect, type TLSSocket } from 'node:tls';
 import type { DescService } from '@bufbuild/protobuf';
 import { createClient, type Client, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import type { WorkloadId } from '@valkey-operator/pki/verify';
 
 import { tlsOptions, type CredentialSource } from './credential-source.ts';
-import { describeVerdict, identifyPeer, readPeer, type OnPeerRefused, type PeerRefusal } from './peer.ts';
+import {
+  describeVerdict,
+  identifyPeer,
+  readPeer,
+  type OnPeerRefused,
+  type PeerPolicy,
+  type PeerRefusal,
+} from './peer.ts';
 
-export interface RpcChannelOptions {
+export interface RpcChannelOptions extends PeerPolicy {
   /** https://host:port. The host is where to go; who answers there is decided by the SPIFFE id alone. */
   readonly url: string;
   readonly credentials: CredentialSource;
-  readonly admits: (id: WorkloadId) => boolean;
   readonly interceptors?: Interceptor[];
   readonly onRefused: OnPeerRefused;
   readonly now?: () => Date;
@@ -99,7 +104,7 @@ class Connections {
   }
 
   #connect({ hostname, port }: URL): TLSSocket {
-    const { credentials, admits, onRefused } = this.#options;
+    const { credentials, onRefused } = this.#options;
     const stranger: { refusal?: PeerRefusal } = {};
     const socket = connect({
       ...tlsOptions(credentials.current()),
@@ -107,7 +112,7 @@ class Connections {
       port: Number(port || 443),
       ALPNProtocols: ['h2'],
       checkServerIdentity: () => {
-        const verdict = identifyPeer(readPeer(socket), admits, this.#now());
+        const verdict = identifyPeer(readPeer(socket), this.#options, this.#now());
         if ('id' in verdict) return undefined;
         stranger.refusal = verdict.refusal;
         return new Error(verdict.refusal.message);

@@ -16,13 +16,18 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { WorkloadId } from '@valkey-operator/pki/verify';
 
 import { tlsOptions, type CredentialSource } from './credential-source.ts';
-import { findHandshakeProblem, identifyPeer, readPeer, type OnPeerRefused, type Peer } from './peer.ts';
+import {
+  findHandshakeProblem,
+  identifyPeer,
+  readPeer,
+  type OnPeerRefused,
+  type Peer,
+  type PeerPolicy,
+} from './peer.ts';
 
-export interface RpcServerOptions {
+export interface RpcServerOptions extends PeerPolicy {
   readonly credentials: CredentialSource;
   readonly routes: (router: ConnectRouter) => void;
-  /** Whom this server answers, by the SPIFFE id of a certificate that is proven already. */
-  readonly admits: (id: WorkloadId) => boolean;
   /** A further proof, asked of each call before its body is read; throws to refuse it. */
   readonly prove?: (context: HandlerContext, id: WorkloadId, peer: Peer) => Promise<void>;
   readonly interceptors?: Interceptor[];
@@ -92,7 +97,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   async function admitCall(context: HandlerContext): Promise<void> {
     const peer = context.values.get(peerKey);
     if (!peer) throw new ConnectError('not authenticated', Code.Unauthenticated);
-    const verdict = identifyPeer(peer, options.admits, options.now?.() ?? new Date());
+    const verdict = identifyPeer(peer, options, options.now?.() ?? new Date());
     if ('refusal' in verdict) {
       onRefused(verdict.refusal);
       const code = verdict.refusal.reason === 'WrongIdentity' ? Code.PermissionDenied : Code.Unauthenticated;

@@ -1,12 +1,13 @@
 import type { CommandExecutor } from './command-executor.ts';
 import type { CredentialSource } from './credential-source.ts';
 import { SidecarService } from './gen/valkey/sidecar/v1/sidecar_service_pb.ts';
-import type { OnPeerRefused } from './peer.ts';
+import type { IdentityProvider, OnPeerRefused } from './peer.ts';
 import { createRpcServer, type RpcServer } from './rpc-server.ts';
 import { implementSidecarService, type ReportSource } from './serve-session.ts';
 
 export interface SidecarServerOptions {
   readonly credentials: CredentialSource;
+  readonly identity?: IdentityProvider;
   readonly trustDomain: string;
   readonly executor: CommandExecutor;
   readonly reports: ReportSource;

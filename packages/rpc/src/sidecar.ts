@@ -11,6 +11,6 @@ export type { CertificateFilesOptions } from './certificate-files.ts';
 export type { CommandExecutorOptions, CommandHandler, CommandHandlers } from './command-executor.ts';
 export type { CommandKind, CommandOutcome, CommandPayload } from './command-outcome.ts';
 export type { CredentialSource } from './credential-source.ts';
-export type { OnPeerRefused, Peer, PeerRefusal, PeerRefusalReason } from './peer.ts';
+export type { IdentityProvider, OnPeerRefused, Peer, PeerRefusal, PeerRefusalReason } from './peer.ts';
 export type { RpcServer } from './rpc-server.ts';
 export type { ReportSource } from './serve-session.ts';

@@ -1,5 +1,6 @@
 import {
-  createIntermediateCa,
+  createClusterCa,
+  createOperatorCa,
   createRootCa,
   issueOperatorCertificate,
   issueSidecarCertificate,
@@ -11,39 +12,48 @@ export const HOUR = 3_600_000;
 export const trustDomain = 'valkey.test';
 export const sidecarId = { trustDomain, namespace: 'ns', cluster: 'vc' } as const;
 
+// CAs are older than anything they issue, so that leaves may be issued with a life in the past.
+const LONG = { validityMs: 1000 * HOUR, now: new Date(Date.now() - 100 * HOUR) };
+
+interface Life {
+  readonly now?: Date;
+  readonly validityMs?: number;
+}
+
 /** The certificates of one operator and its clusters, all real. */
 export class Installation {
   readonly #root: Authority;
-  readonly #ca: Authority;
 
   static async create(): Promise<Installation> {
-    // Older than anything it issues, so that leaves may be issued with a life in the past.
-    const now = new Date(Date.now() - 100 * HOUR);
-    const root = await createRootCa({ commonName: 'root', validityMs: 1000 * HOUR, now });
-    return new Installation(root, await createIntermediateCa(root, { commonName: 'vc', validityMs: 900 * HOUR, now }));
+    return new Installation(await createRootCa({ commonName: 'root', ...LONG }));
   }
 
-  private constructor(root: Authority, ca: Authority) {
+  private constructor(root: Authority) {
     this.#root = root;
-    this.#ca = ca;
   }
 
   get trustBundle(): string {
     return this.#root.certificate;
   }
 
-  async operator({ now = new Date(), validityMs = HOUR, domain = trustDomain } = {}): Promise<Credentials> {
-    const leaf = await issueOperatorCertificate(this.#ca, { trustDomain: domain, dnsNames: [], validityMs, now });
-    return { ...leaf, trustBundle: this.trustBundle };
+  async operator({ domain = trustDomain, ...life }: Life & { domain?: string } = {}): Promise<Credentials> {
+    const id = { trustDomain: domain };
+    const ca = await createOperatorCa(this.#root, { ...id, ...LONG });
+    return this.#trusting(
+      await issueOperatorCertificate(ca, { ...id, dnsNames: [], now: new Date(), validityMs: HOUR, ...life }),
+    );
   }
 
   async sidecar({
-    now = new Date(),
-    validityMs = HOUR,
     domain = trustDomain,
-    ...id
-  }: { now?: Date; validityMs?: number; domain?: string; cluster?: string; pod?: string } = {}): Promise<Credentials> {
-    const request = { ...sidecarId, ...id, trustDomain: domain, validityMs, now };
-    return { ...(await issueSidecarCertificate(this.#ca, request)), trustBundle: this.trustBundle };
+    ...rest
+  }: Life & { domain?: string; cluster?: string; pod?: string } = {}): Promise<Credentials> {
+    const id = { ...sidecarId, trustDomain: domain, ...rest };
+    const ca = await createClusterCa(this.#root, { ...id, ...LONG });
+    return this.#trusting(await issueSidecarCertificate(ca, { now: new Date(), validityMs: HOUR, ...id }));
+  }
+
+  #trusting(leaf: Authority): Credentials {
+    return { ...leaf, trustBundle: this.trustBundle };
   }
 }

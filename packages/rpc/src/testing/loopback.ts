@@ -10,7 +10,7 @@ import { CredentialHolder } from '../credential-source.ts';
 import type { OperatorService } from '../gen/valkey/operator/v1/operator_service_pb.ts';
 import { NodeReportSchema, type NodeReport } from '../gen/valkey/sidecar/v1/node_report_pb.ts';
 import { connectToOperator } from '../operator-channel.ts';
-import { createOperatorGateway } from '../operator-gateway.ts';
+import { createOperatorGateway, type OperatorGatewayOptions } from '../operator-gateway.ts';
 import type { PeerRefusal } from '../peer.ts';
 import type { RpcChannel } from '../rpc-channel.ts';
 import { connectToSidecar } from '../sidecar-channel.ts';
@@ -44,14 +44,11 @@ export class Loopback implements AsyncDisposable {
   }
 
   /** An operator's gateway; answers with the port. */
-  async gateway(
-    credentials?: CredentialHolder,
-    review?: (token: string) => Promise<TokenOwner | undefined>,
-  ): Promise<string> {
+  async gateway(options: Partial<OperatorGatewayOptions> = {}): Promise<string> {
     const server = createOperatorGateway({
-      credentials: credentials ?? new CredentialHolder(await this.#installation.operator()),
+      credentials: new CredentialHolder(await this.#installation.operator()),
       trustDomain,
-      tokens: new TokenCache({ review: review ?? (async (token) => tokens[token]) }),
+      tokens: new TokenCache({ review: async (token) => tokens[token] }),
       isMember: (owner, { cluster }) => owner.serviceAccount === cluster,
       onRefused: this.onRefused,
       now: () => this.now(),
@@ -63,6 +60,7 @@ export class Loopback implements AsyncDisposable {
         },
         reportEvent: () => ({}),
       },
+      ...options,
     });
     this.#closers.push(() => server.close());
     return urlOf(await server.listen(0, '127.0.0.1'));
