@@ -1,7 +1,6 @@
 // Reading and checking certificates with node:crypto alone (see index.ts for why this is an entry point of its own).
 export { isVouchedFor } from './authority-name.ts';
 export { readCertificate, readCertificates } from './certificate.ts';
-export { parseDuration } from './duration.ts';
 export { bundleCertificates, splitCertificates } from './pem.ts';
 export { acceptSupersededUntil, planRotation } from './rotation.ts';
 export { formatSpiffeId, parseSpiffeId, parseWorkloadId, workloadIdUri } from './spiffe.ts';

@@ -34,6 +34,8 @@ export interface RpcChannel<S extends DescService> {
 const MAX_CONNECTION_AGE_MS = 30 * 60_000;
 // Longer than the pause between two heartbeats: a handshake a minute and pod would cost more than an idle connection.
 const IDLE_CONNECTION_MS = 150_000;
+// The network may swallow what is sent to a pod that is gone; the system would wait for minutes.
+const CONNECT_TIMEOUT_MS = 10_000;
 const PING_INTERVAL_MS = 20_000;
 const PING_TIMEOUT_MS = 10_000;
 
@@ -90,8 +92,8 @@ class Connections {
     if (!this.#newest) return;
     const { manager } = this.#newest;
     this.#newest = undefined;
+    this.#retired.add(manager);
     if (manager.state() === 'idle') manager.abort();
-    else if (!isOver(manager)) this.#retired.add(manager);
   }
 
   #open(): Http2SessionManager {
@@ -118,6 +120,8 @@ class Connections {
         return new Error(verdict.refusal.message);
       },
     });
+    const late = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
+    socket.once('secureConnect', () => clearTimeout(late)).once('close', () => clearTimeout(late));
     socket.once('error', () => {
       // authorizationError is set when it was the certificate, not the network, that failed.
       if (!socket.authorizationError) return;
