@@ -20,7 +20,7 @@ export function renderConf(settings: ConfSettings): string {
 /** The lines of a valkey.conf as words; undefined where Valkey would refuse to start for its quoting. */
 export function parseConf(text: string): string[][] | undefined {
   const lines: string[][] = [];
-  for (const line of text.split('\n').map((each) => each.trim())) {
+  for (const line of text.split('\n').map((each) => each.replaceAll(/^[ \t\r]+|[ \t\r]+$/g, ''))) {
     if (line === '' || line.startsWith('#')) continue;
     const words = splitConfLine(line);
     if (words === undefined) return undefined;

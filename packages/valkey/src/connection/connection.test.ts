@@ -20,10 +20,11 @@ const dial = (fake: FakeValkey, options: Partial<ConnectOptions> = {}) =>
 describe('connect', () => {
   it('greets in RESP3, signs in and gives its name in one command', async () => {
     await using fake = await FakeValkey.start(echo);
-    using _connection = await dial(fake, {
+    using connection = await dial(fake, {
       credentials: { username: 'ann', password: 'secret' },
       clientName: 'sidecar',
     });
+    expect(connection.isOpen).toBe(true);
     expect(fake.commands).toEqual([['HELLO', '3', 'AUTH', 'ann', 'secret', 'SETNAME', 'sidecar']]);
   });
 
