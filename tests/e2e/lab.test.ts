@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { consoleProgress, createLab, Lab, removeLab } from '@valkey-operator/lab';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listTraces } from './support/traces.ts';
@@ -48,7 +50,16 @@ describe.each(Object.entries(SIZES))('lab %s of %i nodes', (name, nodes) => {
 
   test('takes an unready pod out of its Service', async () => {
     const endpoints = async () =>
-      (await lab.kubectl(['get', 'endpointslices', '-l', 'kubernetes.io/service-name=witness', '-o', 'jsonpath={.items[*].endpoints[*].conditions.ready}'])).stdout;
+      (
+        await lab.kubectl([
+          'get',
+          'endpointslices',
+          '-l',
+          'kubernetes.io/service-name=witness',
+          '-o',
+          'jsonpath={.items[*].endpoints[*].conditions.ready}',
+        ])
+      ).stdout;
     expect(await endpoints()).toBe('true');
     await cli('witness-0', 'CLIENT', 'PAUSE', '6000');
     await lab.kubectl(['wait', '--for=condition=Ready=false', '--timeout=30s', 'pod/witness-0']);
@@ -62,8 +73,19 @@ describe.each(Object.entries(SIZES))('lab %s of %i nodes', (name, nodes) => {
     await lab.kubectl(['wait', '--for=create', '--timeout=30s', 'pod/keeper-0']);
     await ready('keeper-0');
     expect(await cli('keeper-0', 'GET', 'k')).toBe('kept');
-    await lab.kubectl(['patch', 'pvc', 'data-keeper-0', '-p', '{"spec":{"resources":{"requests":{"storage":"200Mi"}}}}']);
-    await lab.kubectl(['wait', '--for=jsonpath={.status.capacity.storage}=200Mi', '--timeout=30s', 'pvc/data-keeper-0']);
+    await lab.kubectl([
+      'patch',
+      'pvc',
+      'data-keeper-0',
+      '-p',
+      '{"spec":{"resources":{"requests":{"storage":"200Mi"}}}}',
+    ]);
+    await lab.kubectl([
+      'wait',
+      '--for=jsonpath={.status.capacity.storage}=200Mi',
+      '--timeout=30s',
+      'pvc/data-keeper-0',
+    ]);
   });
 
   test('lets a pod finish its preStop hook before it is stopped', async () => {
@@ -84,7 +106,11 @@ describe.each(Object.entries(SIZES))('lab %s of %i nodes', (name, nodes) => {
     const evict = () =>
       lab.kubectl(['create', '--raw', '/api/v1/namespaces/default/pods/keeper-0/eviction', '-f', '-'], {
         allowFailure: true,
-        input: JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'keeper-0', namespace: 'default' } }),
+        input: JSON.stringify({
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name: 'keeper-0', namespace: 'default' },
+        }),
       });
     expect((await evict()).stderr).toContain("would violate the pod's disruption budget");
     await lab.kubectl(['delete', 'pdb', 'keeper']);
@@ -101,11 +127,12 @@ describe.each(Object.entries(SIZES))('lab %s of %i nodes', (name, nodes) => {
     await gone('keeper-0');
     await lab.kubectl(['delete', 'pvc', 'data-keeper-0', '--wait']);
     await lab.kubectl(['wait', '--for=delete', '--timeout=30s', `pv/${volume}`]);
+    expect(lab.nodes.flatMap((node) => readdirSync(join(node.dir, 'volumes')))).toEqual([]);
   });
 });
 
 describe('removing labs', () => {
-  afterAll(() => Promise.all(Object.keys(SIZES).map(removeLab)));
+  afterAll(() => Promise.all(Object.keys(SIZES).map((name) => removeLab(name))));
 
   test('takes one away without the other noticing, and leaves nothing of either behind', async () => {
     expect(listTraces('a')).not.toEqual([]);

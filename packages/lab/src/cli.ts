@@ -26,7 +26,11 @@ async function main([name, ...args]: string[]): Promise<void> {
     const list = Object.entries(COMMANDS).map(([word, { summary }]) => `  ${word.padEnd(16)} ${summary}`);
     const text = ['usage: lab COMMAND [options]      (lab COMMAND --help says more)', '', ...list].join('\n');
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') return console.log(text);
-    throw new LabError('BadArgument', `there is no command "${name}"`, `the commands are ${Object.keys(COMMANDS).join(', ')}`);
+    throw new LabError(
+      'BadArgument',
+      `there is no command "${name}"`,
+      `the commands are ${Object.keys(COMMANDS).join(', ')}`,
+    );
   }
   const { values } = parse(name!, command, args);
   if (values.help) return console.log(formatHelp(name!, command));

@@ -3,7 +3,7 @@ export type LabErrorCode =
   | 'NotLinux'
   | 'NotRoot'
   | 'MissingTool'
-  | 'PortInUse'
+  | 'AddressInUse'
   | 'DiskFull'
   | 'BadArgument'
   | 'AlreadyRunning'

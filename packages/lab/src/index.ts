@@ -1,5 +1,5 @@
 /** The lab as a library: what tests and benchmarks use. */
-export { addNode, createLab, type CreateLabOptions } from './cluster/create-lab.ts';
+export { createLab, type CreateLabOptions } from './cluster/create-lab.ts';
 export {
   dropTraffic,
   freezeComponent,
@@ -12,7 +12,8 @@ export {
 } from './cluster/faults.ts';
 export { Lab } from './cluster/lab.ts';
 export { listLabs } from './cluster/lab-record.ts';
-export { labLeavings, removeLab } from './cluster/remove-lab.ts';
+export { addNode } from './cluster/make-node.ts';
+export { removeLab } from './cluster/remove-lab.ts';
 export { LabError, type LabErrorCode } from './errors.ts';
 
 export { consoleProgress, silentProgress, type Progress } from './progress.ts';

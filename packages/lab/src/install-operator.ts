@@ -33,13 +33,27 @@ export async function installCrds(cluster: KubernetesCluster, progress: Progress
   await progress.step('Install the CRDs', async () => {
     await refuseForeignCrds(cluster);
     await apply(cluster, readManifests('deploy/crds'));
-    await cluster.kubectl(['wait', 'crd', '-l', 'app.kubernetes.io/part-of=valkey-operator', '--for=condition=Established', '--timeout=30s']);
+    await cluster.kubectl([
+      'wait',
+      'crd',
+      '-l',
+      'app.kubernetes.io/part-of=valkey-operator',
+      '--for=condition=Established',
+      '--timeout=30s',
+    ]);
   });
 }
 
 /** Another operator owns CRDs of the same group and kind; overwriting them would hand its clusters to us. */
 async function refuseForeignCrds(cluster: KubernetesCluster): Promise<void> {
-  const { stdout } = await cluster.kubectl(['get', 'crd', 'valkeyclusters.valkey.io', '--ignore-not-found', '-o', 'json']);
+  const { stdout } = await cluster.kubectl([
+    'get',
+    'crd',
+    'valkeyclusters.valkey.io',
+    '--ignore-not-found',
+    '-o',
+    'json',
+  ]);
   if (stdout.trim() === '' || !isForeignCrd(JSON.parse(stdout))) return;
   throw new LabError(
     'AlreadyRunning',
@@ -56,13 +70,22 @@ async function waitForRollout(lab: Lab): Promise<void> {
   try {
     await lab.kubectl(['-n', OPERATOR_NAMESPACE, 'rollout', 'status', 'deployment/valkey-operator', '--timeout=60s']);
   } catch (error) {
-    const logs = await lab.kubectl(['-n', OPERATOR_NAMESPACE, 'logs', 'deployment/valkey-operator', '--tail=15'], { allowFailure: true });
-    throw new LabError('Timeout', `the operator did not become ready; its last lines:\n${logs.stdout || logs.stderr}`, 'make lab-status says more', error);
+    const logs = await lab.kubectl(['-n', OPERATOR_NAMESPACE, 'logs', 'deployment/valkey-operator', '--tail=15'], {
+      allowFailure: true,
+    });
+    throw new LabError(
+      'Timeout',
+      `the operator did not become ready; its last lines:\n${logs.stdout || logs.stderr}`,
+      'make lab-status says more',
+      error,
+    );
   }
 }
 
 interface PodTemplateOwner {
-  spec?: { template?: { metadata: { annotations?: Record<string, string> }; spec: { containers: { image: string }[] } } };
+  spec?: {
+    template?: { metadata: { annotations?: Record<string, string> }; spec: { containers: { image: string }[] } };
+  };
 }
 
 function stampDigests(manifests: string, images: readonly BuiltImage[]): string {
@@ -72,7 +95,8 @@ function stampDigests(manifests: string, images: readonly BuiltImage[]): string 
     .map((object) => {
       const template = object.spec?.template;
       const image = images.find(({ ref }) => ref === template?.spec.containers[0]?.image);
-      if (template && image) template.metadata.annotations = { ...template.metadata.annotations, [DIGEST_ANNOTATION]: image.digest };
+      if (template && image)
+        template.metadata.annotations = { ...template.metadata.annotations, [DIGEST_ANNOTATION]: image.digest };
       return stringify(object);
     })
     .join('\n---\n');

@@ -33,8 +33,8 @@ test('holders of one lock follow each other, never two at once', async () => {
 
 test('locks of different names do not wait for each other', async () => {
   const onWait = vi.fn();
-  const inner = () => withLock(randomUUID(), async () => 'both held', onWait);
-  expect(await withLock(randomUUID(), inner, onWait)).toBe('both held');
+  const inner = () => withLock(randomUUID(), async () => 'both held', { onWait });
+  expect(await withLock(randomUUID(), inner, { onWait })).toBe('both held');
   expect(onWait).not.toHaveBeenCalled();
 });
 
@@ -52,6 +52,17 @@ test('a process that is killed while it holds the lock lets go of it', async () 
     waited++;
     holder.kill('SIGKILL');
   };
-  expect(await withLock(name, async () => 'held here', endHolder)).toBe('held here');
+  expect(await withLock(name, async () => 'held here', { onWait: endHolder })).toBe('held here');
   expect(waited).toBeGreaterThan(0);
+});
+
+test('who waits for a lock can give up, and the holder keeps it', async () => {
+  const name = randomUUID();
+  const patience = new AbortController();
+  await withLock(name, async () => {
+    const work = vi.fn();
+    const onWait = () => setImmediate(() => patience.abort(new Error('too long')));
+    await expect(withLock(name, work, { onWait, signal: patience.signal })).rejects.toThrow('too long');
+    expect(work).not.toHaveBeenCalled();
+  });
 });

@@ -1,9 +1,9 @@
 /** What a long step can say while it runs. */
 export interface Step {
   /** Replace the text behind the title: what is being waited for, or what is being done now. */
-  note(text: string): void;
+  note: (text: string) => void;
   /** Show how far a step of known size is. */
-  progress(done: number, total: number, unit?: string): void;
+  progress: (done: number, total: number, unit?: string) => void;
 }
 
 /** Steps of long work, as a person sees them: one line each, with its outcome and the time it took. */
@@ -21,7 +21,9 @@ const TITLE_WIDTH = 46;
 const QUIET_REPORT_MS = 15_000;
 
 export function seconds(ms: number): string {
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)}m ${Math.round((ms % 60_000) / 1000)}s`;
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)}m ${Math.round((ms % 60_000) / 1000)}s`;
 }
 
 export function progressBar(done: number, total: number, width = 20): string {
@@ -36,7 +38,7 @@ export interface ConsoleProgressOptions {
 
 /** Progress for people: a spinner that turns into a tick on a terminal, plain lines anywhere else. */
 export function consoleProgress({ out = process.stderr, now = Date.now }: ConsoleProgressOptions = {}): Progress {
-  const live = Boolean(out.isTTY) && !process.env.CI;
+  const live = out.isTTY && !process.env.CI;
   const colour = live && !process.env.NO_COLOR;
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 

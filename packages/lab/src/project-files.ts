@@ -8,6 +8,8 @@ export const PROJECT_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** All YAML documents of a folder, one after another. */
 export function readManifests(folder: string): string {
   const dir = join(PROJECT_ROOT, folder);
-  const files = readdirSync(dir).filter((file) => file.endsWith('.yaml')).sort();
+  const files = readdirSync(dir)
+    .filter((file) => file.endsWith('.yaml'))
+    .toSorted();
   return files.map((file) => readFileSync(join(dir, file), 'utf8')).join('\n---\n');
 }

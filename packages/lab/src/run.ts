@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { delimiter } from 'node:path';
 import { LabError } from './errors.ts';
 
 export interface RunOptions {
   input?: string | Uint8Array;
   cwd?: string;
+  /** On top of this process's environment. */
   env?: NodeJS.ProcessEnv;
   /** Called with every line of stdout and stderr while the command runs. */
   onLine?: (line: string) => void;
@@ -18,12 +20,17 @@ export interface RunResult {
   stderr: string;
 }
 
+/** Where programs are looked for: root of a plain `su` has no sbin in its PATH. */
+export function toolPath(): string {
+  return [process.env.PATH, '/usr/sbin', '/sbin'].filter(Boolean).join(delimiter);
+}
+
 /** Run a command to its end. Never through a shell, so arguments need no quoting. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: options.cwd,
-      env: options.env ?? process.env,
+      env: { ...process.env, PATH: toolPath(), ...options.env },
       signal: options.signal,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
@@ -40,7 +47,9 @@ export function run(command: string, args: readonly string[], options: RunOption
     }
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') {
-        reject(new LabError('MissingTool', `${command} is not installed`, `install ${command} and run this again`, error));
+        reject(
+          new LabError('MissingTool', `${command} is not installed`, `install ${command} and run this again`, error),
+        );
       } else {
         reject(error);
       }

@@ -24,8 +24,26 @@ export async function saveFailureLogs(test: string): Promise<void> {
 }
 
 const questions: Record<string, string[]> = {
-  operator: ['-n', 'valkey-system', 'logs', '-l', 'app.kubernetes.io/name=valkey-operator', `--tail=${LINES}`, '--prefix'],
-  sidecars: ['-n', 'default', 'logs', '-l', 'app.kubernetes.io/component=valkey', '-c', 'sidecar', `--tail=${LINES}`, '--prefix'],
+  operator: [
+    '-n',
+    'valkey-system',
+    'logs',
+    '-l',
+    'app.kubernetes.io/name=valkey-operator',
+    `--tail=${LINES}`,
+    '--prefix',
+  ],
+  sidecars: [
+    '-n',
+    'default',
+    'logs',
+    '-l',
+    'app.kubernetes.io/component=valkey',
+    '-c',
+    'sidecar',
+    `--tail=${LINES}`,
+    '--prefix',
+  ],
   pods: ['get', 'pods', '--all-namespaces', '-o', 'wide'],
   events: ['get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp'],
 };

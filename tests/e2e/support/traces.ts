@@ -9,12 +9,21 @@ export function listTraces(lab: string): string[] {
   const mark = new RegExp(`valkey-lab[-/]${lab}([-/]|$)`);
   const lines = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).split('\n');
   return [
-    ...lines('ip', 'netns', 'list').filter((line) => mark.test(line.split(' ')[0]!)).map((line) => `netns ${line}`),
-    ...readFileSync('/proc/self/mountinfo', 'utf8').split('\n').filter((line) => mark.test(line.split(' ')[4] ?? '')).map((line) => `mount ${line}`),
+    ...lines('ip', 'netns', 'list')
+      .filter((line) => mark.test(line.split(' ')[0]!))
+      .map((line) => `netns ${line}`),
+    ...readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter((line) => mark.test(line.split(' ')[4] ?? ''))
+      .map((line) => `mount ${line}`),
     ...globSync(`/sys/fs/cgroup{,/*}/valkey-lab/${lab}`).map((dir) => `cgroup ${dir}`),
     ...globSync(`/{var/lib,run}/valkey-lab/${lab}`).map((dir) => `directory ${dir}`),
-    ...globSync('/var/log/containers/*').filter((link) => mark.test(targetOf(link))).map((link) => `log link ${link}`),
-    ...processes().filter(({ command }) => mark.test(command)).map(({ pid, command }) => `process ${pid} ${command}`),
+    ...globSync('/var/log/containers/*')
+      .filter((link) => mark.test(targetOf(link)))
+      .map((link) => `log link ${link}`),
+    ...processes()
+      .filter(({ command }) => mark.test(command))
+      .map(({ pid, command }) => `process ${pid} ${command}`),
   ];
 }
 
@@ -28,7 +37,9 @@ export function listNetworkTraces(): string[] {
 function processes(): { pid: string; command: string }[] {
   return globSync('/proc/[0-9]*').flatMap((dir) => {
     try {
-      return [{ pid: dir.slice('/proc/'.length), command: readFileSync(`${dir}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
+      return [
+        { pid: dir.slice('/proc/'.length), command: readFileSync(`${dir}/cmdline`, 'utf8').replaceAll('\0', ' ') },
+      ];
     } catch {
       return [];
     }

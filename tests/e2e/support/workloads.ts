@@ -34,7 +34,15 @@ export function valkeyServer(name: string, { storage, preStop }: ServerOptions =
               {
                 name: 'valkey',
                 image: IMAGE,
-                args: ['valkey-server', '--dir', '/data', '--protected-mode', 'no', '--appendonly', storage ? 'yes' : 'no'],
+                args: [
+                  'valkey-server',
+                  '--dir',
+                  '/data',
+                  '--protected-mode',
+                  'no',
+                  '--appendonly',
+                  storage ? 'yes' : 'no',
+                ],
                 readinessProbe: { exec: { command: ['valkey-cli', 'ping'] }, periodSeconds: 1, failureThreshold: 1 },
                 ...(preStop ? { lifecycle: { preStop: { exec: { command: preStop } } } } : {}),
                 volumeMounts: [{ name: 'data', mountPath: '/data' }],

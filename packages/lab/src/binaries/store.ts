@@ -42,7 +42,7 @@ export function openStore(root: string): Store {
   const provide = async (key: string, recipe: Recipe) => {
     const folder = join(root, key);
     await mkdir(folder, { recursive: true });
-    return withLock(folder, async () => (await healLocked(folder)) ?? add(folder, recipe), recipe.onWait);
+    return withLock(folder, async () => (await healLocked(folder)) ?? add(folder, recipe), { onWait: recipe.onWait });
   };
 
   return { find, provide };

@@ -1,6 +1,8 @@
 import type { LabLayout } from './layout.ts';
 
 const COREDNS_IMAGE = 'registry.k8s.io/coredns/coredns:v1.15.0';
+/** What the kube-dns Service selects. */
+export const DNS_LABEL = { 'k8s-app': 'kube-dns' };
 export const STORAGE_CLASS = 'lab';
 export const PROVISIONER = 'valkey-lab/host-path';
 
@@ -23,7 +25,7 @@ function storageClass() {
 }
 
 function dnsObjects(lab: LabLayout) {
-  const metadata = (name: string) => ({ name, namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } });
+  const metadata = (name: string) => ({ name, namespace: 'kube-system', labels: DNS_LABEL });
   const ports = [
     { name: 'dns', port: 53, protocol: 'UDP' },
     { name: 'dns-tcp', port: 53, protocol: 'TCP' },
@@ -65,7 +67,7 @@ function dnsObjects(lab: LabLayout) {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: metadata('kube-dns'),
-      spec: { clusterIP: lab.dnsAddress, selector: { 'k8s-app': 'kube-dns' }, ports },
+      spec: { clusterIP: lab.dnsAddress, selector: DNS_LABEL, ports },
     },
     {
       apiVersion: 'apps/v1',
@@ -73,8 +75,8 @@ function dnsObjects(lab: LabLayout) {
       metadata: metadata('coredns'),
       spec: {
         replicas: 1,
-        selector: { matchLabels: { 'k8s-app': 'kube-dns' } },
-        template: { metadata: { labels: { 'k8s-app': 'kube-dns' } }, spec: dnsPod() },
+        selector: { matchLabels: DNS_LABEL },
+        template: { metadata: { labels: DNS_LABEL }, spec: dnsPod() },
       },
     },
   ];

@@ -28,7 +28,10 @@ export class LabAuthority {
     const certificate = await x509.X509CertificateGenerator.createSelfSigned({
       ...validity(),
       name: `CN=valkey-lab ${name}`,
-      keys: { privateKey: await importKey(keys.privateKey, 'sign'), publicKey: await importKey(keys.publicKey, 'verify') },
+      keys: {
+        privateKey: await importKey(keys.privateKey, 'sign'),
+        publicKey: await importKey(keys.publicKey, 'verify'),
+      },
       signingAlgorithm: ALGORITHM,
       extensions: [
         new x509.BasicConstraintsExtension(true, undefined, true),
@@ -44,9 +47,15 @@ export class LabAuthority {
   }
 
   /** `user` and `group` become the Kubernetes user and group; `addresses` are what a server may be reached at. */
-  async issue(user: string, { group, addresses = [] }: { group?: string; addresses?: string[] } = {}): Promise<KeyPair> {
+  async issue(
+    user: string,
+    { group, addresses = [] }: { group?: string; addresses?: string[] } = {},
+  ): Promise<KeyPair> {
     const keys = newKeys();
-    const names = addresses.map((value) => ({ type: /^[\d.]+$/.test(value) ? ('ip' as const) : ('dns' as const), value }));
+    const names = addresses.map((value) => ({
+      type: /^[\d.]+$/.test(value) ? ('ip' as const) : ('dns' as const),
+      value,
+    }));
     const certificate = await x509.X509CertificateGenerator.create({
       ...validity(),
       subject: [{ CN: [user] }, ...(group ? [{ O: [group] }] : [])],
@@ -67,7 +76,10 @@ export class LabAuthority {
 /** The key pair that signs service account tokens. */
 export function createSigningKeys(): { privateKey: string; publicKey: string } {
   const keys = newKeys();
-  return { privateKey: pem(keys.privateKey), publicKey: keys.publicKey.export({ type: 'spki', format: 'pem' }) as string };
+  return {
+    privateKey: pem(keys.privateKey),
+    publicKey: keys.publicKey.export({ type: 'spki', format: 'pem' }) as string,
+  };
 }
 
 function newKeys() {
@@ -85,5 +97,9 @@ function importKey(key: KeyObject, usage: 'sign' | 'verify') {
 
 function validity() {
   const notBefore = new Date(Date.now() - 60_000);
-  return { serialNumber: randomBytes(12).toString('hex'), notBefore, notAfter: new Date(notBefore.getTime() + VALID_MS) };
+  return {
+    serialNumber: randomBytes(12).toString('hex'),
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + VALID_MS),
+  };
 }

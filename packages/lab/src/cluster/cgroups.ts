@@ -4,7 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const MOUNT = '/sys/fs/cgroup';
 
-/** Version 2 has one hierarchy; version 1 has one per controller, and often a version 2 one without controllers beside them. */
+/**
+ * Version 2 has one hierarchy; version 1 has one per controller, and often a version 2 one without controllers beside them.
+ * The project is built and tested on machines of the second kind. Pure version 2 follows the kernel's documentation: no
+ * process sits in an inner cgroup (programs in `system`, pods in `kubepods`), controllers are handed down from the root.
+ */
 function cgroupHierarchies(): string[] {
   if (isVersion2(MOUNT)) return [MOUNT];
   return readdirSync(MOUNT)
@@ -55,6 +59,8 @@ function processesIn(path: string): Set<number> {
   for (const dir of cgroupTree(path)) {
     for (const pid of readLines(join(dir, 'cgroup.procs'))) pids.add(Number(pid));
   }
+  // The kernel's way of writing "a process that you cannot see"; for kill it would mean our own process group.
+  pids.delete(0);
   return pids;
 }
 
@@ -68,15 +74,15 @@ export async function killCgroup(path: string, timeoutMs = 10_000): Promise<void
   }
 }
 
+/** End everything below a cgroup and remove it. What the kernel cannot end yet is left for the next removal. */
 export async function removeCgroup(path: string, timeoutMs = 10_000): Promise<void> {
   await killCgroup(path, timeoutMs);
-  for (const dir of cgroupTree(path)) {
-    try {
-      rmdirSync(dir);
-    } catch {
-      // Something that cannot be killed still sits in it; lab-status and the next lab-down will find it.
-    }
-  }
+  for (const dir of cgroupTree(path)) tryRemove(dir);
+}
+
+/** Remove a cgroup if nothing is in it. */
+export function removeEmptyCgroup(path: string): void {
+  for (const hierarchy of cgroupHierarchies()) tryRemove(join(hierarchy, path));
 }
 
 /** All directories of a cgroup and its descendants, deepest first. */
@@ -105,6 +111,14 @@ function tryKill(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch {
     // gone already
+  }
+}
+
+function tryRemove(dir: string): void {
+  try {
+    rmdirSync(dir);
+  } catch {
+    // in use, or gone already
   }
 }
 

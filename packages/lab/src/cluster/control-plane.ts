@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSigningKeys, LabAuthority, type KeyPair } from './certificates.ts';
 import type { LabLayout } from './layout.ts';
@@ -30,7 +30,12 @@ export async function prepareControlPlane(lab: LabLayout): Promise<LabAuthority>
   writeFileSync(join(pki, 'sa.key'), signing.privateKey, { mode: 0o600 });
   writeFileSync(join(pki, 'sa.pub'), signing.publicKey);
   const firstServiceAddress = lab.serviceCidr.replace(/\.0\.0\/16$/, '.0.1');
-  const serving = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
+  const serving = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+  ];
   writePair(
     join(pki, 'apiserver'),
     await authority.issue('kube-apiserver', {
@@ -48,19 +53,21 @@ export async function prepareControlPlane(lab: LabLayout): Promise<LabAuthority>
   return authority;
 }
 
-export function loadAuthority(caCert: string, caKey: string): Promise<LabAuthority> {
-  return LabAuthority.load(caCert, caKey);
+/** The authority of a lab that runs already, to issue certificates for more nodes. */
+export function loadAuthority(lab: LabLayout): Promise<LabAuthority> {
+  const pki = (file: string) => readFileSync(join(lab.dir, 'pki', file), 'utf8');
+  return LabAuthority.load(pki('ca.crt'), pki('ca.key'));
 }
 
 /** The four programs of the control plane, in the order in which they are started. */
-export function controlPlaneComponents(lab: LabLayout, binaries: string, cgroupDirs: string[]): ComponentSpec[] {
+export function controlPlaneComponents(lab: LabLayout, binaries: string): ComponentSpec[] {
   const pki = (file: string) => join(lab.dir, 'pki', file);
   const component = (name: string, args: string[]): ComponentSpec => ({
     name,
     netns: lab.switchNetns,
     argv: [join(binaries, name), ...args],
     log: join(lab.dir, 'logs', `${name}.log`),
-    cgroupDirs,
+    cgroup: `${lab.cgroup}/system`,
   });
   return [
     component('etcd', [

@@ -1,21 +1,18 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { resolveBinaries } from '../binaries/index.ts';
 import { LabError } from '../errors.ts';
 import { buildImages } from '../images/index.ts';
 import { silentProgress, type Progress } from '../progress.ts';
 import { addonManifests } from './addons.ts';
-import { createCgroup } from './cgroups.ts';
-import { LabAuthority } from './certificates.ts';
 import { controlPlaneComponents, prepareControlPlane } from './control-plane.ts';
 import { describeLab } from './describe-lab.ts';
-import { prepareHost } from './host.ts';
-import { copyImageStore, fillImageStore } from './image-store.ts';
+import { assertPossible, prepareHost } from './host.ts';
+import { fillImageStore } from './image-store.ts';
 import { claimLab, readRecord, writeRecord } from './lab-record.ts';
 import { Lab } from './lab.ts';
-import { assertLabName, assertNodeCount, layoutLab, layoutNode, type NodeLayout } from './layout.ts';
-import { attachNode, createSwitch } from './network.ts';
-import { containerdComponent, kubeletComponents, prepareNode } from './node.ts';
+import { assertLabName, assertNodeCount, layoutNode } from './layout.ts';
+import { makeNode, startKubelet } from './make-node.ts';
+import { createSwitch } from './network.ts';
 import { provisionerComponent } from './provisioner-component.ts';
 import { clearLab, withLabLock } from './remove-lab.ts';
 import { waitForApiServer, waitForDns, waitForNodes } from './wait.ts';
@@ -25,106 +22,112 @@ export interface CreateLabOptions {
   nodes?: number;
   progress?: Progress;
   /** Ends the making of the lab; what was made so far is removed. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /**
  * Make a lab, or return the one of that name that already runs. Whatever goes wrong, nothing half-made stays behind, and
  * the error carries the last words of the component that failed.
  */
-export function createLab(options: CreateLabOptions): Promise<Lab> {
-  assertLabName(options.name);
-  assertNodeCount(options.nodes ?? 3);
-  return withLabLock(options.name, () => findOrMakeLab(options));
+export async function createLab({
+  name,
+  nodes = 3,
+  progress = silentProgress,
+  signal,
+}: CreateLabOptions): Promise<Lab> {
+  assertLabName(name);
+  assertNodeCount(nodes);
+  assertPossible();
+  const turn = Promise.withResolvers<void>();
+  let waiting: Promise<void> | undefined;
+  const onWait = () => {
+    waiting ??= progress.step(`Wait for another command on lab ${name}`, () => turn.promise);
+  };
+  const make = async () => {
+    turn.resolve();
+    await waiting;
+    return findLab(name, nodes, progress) ?? makeLab(name, nodes, progress, signal);
+  };
+  return withLabLock(name, make, { onWait, signal }).finally(turn.resolve);
 }
 
-async function findOrMakeLab({ name, nodes = 3, progress = silentProgress, signal }: CreateLabOptions): Promise<Lab> {
-  const running = findRunningLab(name);
-  if (running) {
-    if (running.nodes.length === nodes) return running;
-    throw new LabError(
-      'AlreadyRunning',
-      `lab "${name}" already runs, with ${running.nodes.length} nodes instead of ${nodes}`,
-      `remove it first: make lab-down NAME=${name}`,
-    );
-  }
+/** The lab of this name when it was made to the end and not all of it has died since. */
+function findLab(name: string, nodes: number, progress: Progress): Promise<Lab> | undefined {
+  if (!readRecord(name)?.complete) return undefined;
+  const lab = Lab.open(name);
+  if (lab.components().every(({ state }) => state === 'stopped')) return undefined;
+  if (lab.nodes.length === nodes) return reviveLab(lab, progress);
+  throw new LabError(
+    'AlreadyRunning',
+    `lab "${name}" already runs, with ${lab.nodes.length} nodes instead of ${nodes}`,
+    `remove it first: make lab-down NAME=${name}`,
+  );
+}
+
+/** Start what has died in a lab that otherwise runs. What a test froze stays frozen. */
+async function reviveLab(lab: Lab, progress: Progress): Promise<Lab> {
+  const dead = lab.components().filter(({ state }) => state === 'stopped');
+  if (dead.length === 0) return lab;
+  await progress.step(`Start again ${dead.map(({ name }) => name).join(', ')}`, async (step) => {
+    const foundation = ['etcd', 'kube-apiserver'];
+    for (const { name } of dead) if (foundation.includes(name)) lab.start(name);
+    await waitForApiServer(lab);
+    for (const { name } of dead) if (!foundation.includes(name)) lab.start(name);
+    await waitForNodes(lab, lab.nodes, step);
+  });
+  return lab;
+}
+
+async function makeLab(name: string, nodes: number, progress: Progress, signal: AbortSignal | undefined): Promise<Lab> {
   await prepareHost(progress);
   const binaries = await resolveBinaries({ progress });
+  signal?.throwIfAborted();
   const images = await progress.step('Build images', (step) => buildImages({ step, binariesDir: binaries.dir }));
+  signal?.throwIfAborted();
   await progress.step('Load images', () => fillImageStore(images));
   signal?.throwIfAborted();
   await clearLab(name);
-  const record = await claimLab(name, binaries.dir);
-  const layout = layoutLab(name, record.slot);
-  const lab = Lab.open(name);
-  const members = Array.from({ length: nodes }, (_, index) => layoutNode(layout, index + 1));
   try {
-    await progress.step('Start the control plane', async () => {
-      createCgroup(layout.cgroup);
-      mkdirSync(layout.runDir, { recursive: true });
-      await createSwitch(layout);
-      const authority = await prepareControlPlane(layout);
-      const [etcd, apiServer, ...controllers] = controlPlaneComponents(layout, binaries.dir, lab.systemCgroup());
-      for (const spec of [etcd, apiServer]) lab.start(spec!);
-      for (const node of members) await makeNode(lab, node, authority);
-      await waitForApiServer(lab, signal);
-      // They end when they find no API server, so they come after it.
-      for (const spec of controllers) lab.start(spec);
-    });
-    await progress.step(`Start ${nodes} node${nodes === 1 ? '' : 's'}`, async (step) => {
-      for (const node of members) startKubelet(lab, node);
-      await waitForNodes(lab, nodes, step, signal);
-    });
-    await progress.step('Start DNS and storage', async (step) => {
-      await lab.apply(addonManifests(layout));
-      lab.start(provisionerComponent(lab));
-      await waitForDns(lab, step, signal);
-    });
-    writeRecord({ ...lab.record, complete: true });
+    const record = await claimLab(name, binaries.dir);
+    const lab = Lab.open(name);
+    await startLab(lab, nodes, progress, signal);
+    writeRecord({ ...record, complete: true });
     return lab;
   } catch (error) {
-    const explained = await explainFailure(lab, error);
+    const explained = signal?.aborted ? error : await explainFailure(name, error);
     await clearLab(name);
     throw explained;
   }
 }
 
-/** Add a node to a running lab. */
-export async function addNode(lab: Lab, progress: Progress = silentProgress): Promise<NodeLayout> {
-  const ordinals = lab.record.nodes;
-  const node = layoutNode(lab.layout, assertNodeCount(Math.max(...ordinals) + 1));
-  await progress.step(`Add ${node.name}`, async (step) => {
-    const pki = (file: string) => readFileSync(join(lab.layout.dir, 'pki', file), 'utf8');
-    await makeNode(lab, node, await LabAuthority.load(pki('ca.crt'), pki('ca.key')));
-    startKubelet(lab, node);
-    await waitForNodes(lab, ordinals.length + 1, step);
+async function startLab(lab: Lab, count: number, progress: Progress, signal: AbortSignal | undefined): Promise<void> {
+  const { layout } = lab;
+  const nodes = Array.from({ length: count }, (_, index) => layoutNode(layout, index + 1));
+  await progress.step('Start the control plane', async () => {
+    mkdirSync(layout.runDir, { recursive: true });
+    await createSwitch(layout);
+    const authority = await prepareControlPlane(layout);
+    const [etcd, apiServer, ...controllers] = controlPlaneComponents(layout, lab.binaries);
+    for (const spec of [etcd, apiServer]) lab.start(spec!);
+    await Promise.all(nodes.map((node) => makeNode(lab, node, authority)));
+    await waitForApiServer(lab, signal);
+    // They end when they find no API server, so they come after it.
+    for (const spec of controllers) lab.start(spec);
   });
-  return node;
-}
-
-function findRunningLab(name: string): Lab | undefined {
-  if (!readRecord(name)?.complete) return undefined;
-  const lab = Lab.open(name);
-  return lab.components().some(({ state }) => state !== 'stopped') ? lab : undefined;
-}
-
-async function makeNode(lab: Lab, node: NodeLayout, authority: LabAuthority): Promise<void> {
-  const record = lab.record;
-  writeRecord({ ...record, nodes: [...record.nodes, node.ordinal] });
-  await attachNode(lab.layout, node);
-  await prepareNode(lab.layout, node, authority);
-  await copyImageStore(join(node.dir, 'containerd'));
-  lab.start(containerdComponent(node, lab.systemCgroup(node)));
-}
-
-function startKubelet(lab: Lab, node: NodeLayout): void {
-  for (const spec of kubeletComponents(node, lab.binaries, lab.systemCgroup(node))) lab.start(spec);
+  await progress.step(`Start ${count} node${count === 1 ? '' : 's'}`, async (step) => {
+    for (const node of nodes) startKubelet(lab, node);
+    lab.start(provisionerComponent(lab));
+    await lab.apply(addonManifests(layout));
+    await waitForNodes(lab, nodes, step, signal);
+  });
+  await progress.step('Wait for DNS', (step) => waitForDns(lab, step, signal));
 }
 
 /** The logs are about to be removed with the lab, so what they and Kubernetes say goes into the message. */
-async function explainFailure(lab: Lab, error: unknown): Promise<unknown> {
-  if (!(error instanceof LabError)) return error;
-  const { problems } = await describeLab(lab.name);
+async function explainFailure(name: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof LabError) || !readRecord(name)) return error;
+  const lab = Lab.open(name);
+  const { problems } = await describeLab(name);
   const dead = lab.components().find(({ state }) => state === 'stopped');
   const words = dead ? [`the last lines of ${dead.name}:`, ...lab.logs(dead.name, 12).map((line) => `  ${line}`)] : [];
   const message = [error.message, ...problems.map(({ what }) => what), ...words].join('\n  ');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Lab } from './lab.ts';
 import { readRecord } from './lab-record.ts';
-import { assertLabName, layoutLab, MAX_LABS } from './layout.ts';
+import { nameLab } from './layout.ts';
 import { labLeavings } from './remove-lab.ts';
 
 export interface Problem {
@@ -31,13 +31,18 @@ interface PodObject {
   status: {
     phase: string;
     conditions?: { type: string; status: string; message?: string }[];
-    containerStatuses?: { name: string; ready: boolean; restartCount: number; state?: { waiting?: { reason?: string; message?: string } } }[];
+    containerStatuses?: {
+      name: string;
+      ready: boolean;
+      restartCount: number;
+      state?: { waiting?: { reason?: string; message?: string } };
+    }[];
   };
 }
 
 export async function describeLab(name: string): Promise<LabReport> {
-  const record = readRecord(assertLabName(name));
-  const layout = layoutLab(name, record?.slot ?? MAX_LABS);
+  const layout = nameLab(name);
+  const record = readRecord(name);
   const report: LabReport = {
     name,
     exists: record !== undefined,
@@ -56,12 +61,15 @@ export async function describeLab(name: string): Promise<LabReport> {
   report.components = lab.components().map(({ name: component, state, process, log }) => ({
     name: component,
     state,
-    ...(state === 'stopped' ? {} : { pid: process!.pid }),
+    ...(state === 'stopped' ? {} : { pid: process.pid }),
     log,
   }));
   report.problems.push(...componentProblems(lab));
   if (!record.complete) {
-    report.problems.push({ what: 'its making was cut off half-way', remedy: `make lab-down NAME=${name}, then make lab-up again` });
+    report.problems.push({
+      what: 'its making was cut off half-way',
+      remedy: `make lab-down NAME=${name}, then make lab-up again`,
+    });
   }
   if (isUp(report, 'etcd') && isUp(report, 'kube-apiserver')) await describeKubernetes(lab, report);
   return report;
@@ -74,7 +82,9 @@ function isUp(report: LabReport, component: string): boolean {
 function missingLabProblems(name: string): Problem[] {
   const left = labLeavings(name);
   if (left.length === 0) return [{ what: `there is no lab "${name}"`, remedy: `make lab-up NAME=${name}` }];
-  return [{ what: `a lab that is gone left behind: ${left.join(', ')}`, remedy: `make lab-down NAME=${name} clears it` }];
+  return [
+    { what: `a lab that is gone left behind: ${left.join(', ')}`, remedy: `make lab-down NAME=${name} clears it` },
+  ];
 }
 
 function componentProblems(lab: Lab): Problem[] {
@@ -83,7 +93,10 @@ function componentProblems(lab: Lab): Problem[] {
     .filter(({ state }) => state !== 'running')
     .map(({ name, state, log }) => ({
       what: `${name} is ${state}; its last line: ${lab.logs(name, 1)[0] ?? '(none)'}`,
-      remedy: state === 'frozen' ? 'a test froze it; send it SIGCONT' : `read ${log}, then make the lab again`,
+      remedy:
+        state === 'frozen'
+          ? 'a test froze it; send it SIGCONT'
+          : `read ${log}; make lab-up NAME=${lab.name} NODES=${lab.nodes.length} starts it again`,
     }));
 }
 
@@ -94,15 +107,26 @@ async function describeKubernetes(lab: Lab, report: LabReport): Promise<void> {
     for (const node of await list<NodeObject>('nodes')) {
       const ready = node.status.conditions?.find(({ type }) => type === 'Ready');
       const layout = lab.node(node.metadata.name);
-      report.nodes.push({ name: layout.name, ready: ready?.status ?? 'Unknown', zone: layout.zone, address: layout.address });
+      report.nodes.push({
+        name: layout.name,
+        ready: ready?.status ?? 'Unknown',
+        zone: layout.zone,
+        address: layout.address,
+      });
       if (ready?.status !== 'True') {
-        report.problems.push({ what: `${layout.name} is not Ready: ${ready?.message}`, remedy: `read ${join(layout.dir, 'logs', 'kubelet.log')}` });
+        report.problems.push({
+          what: `${layout.name} is not Ready: ${ready?.message}`,
+          remedy: `read ${join(layout.dir, 'logs', 'kubelet.log')}`,
+        });
       }
     }
     for (const pod of await list<PodObject>('pods', '--all-namespaces')) report.problems.push(...podProblems(pod));
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n');
-    report.problems.push({ what: `the API server does not answer: ${firstLine}`, remedy: `read ${lab.component('kube-apiserver').spec.log}` });
+    report.problems.push({
+      what: `the API server does not answer: ${firstLine}`,
+      remedy: `read ${lab.component('kube-apiserver').spec.log}`,
+    });
   }
 }
 
@@ -110,9 +134,14 @@ function podProblems({ metadata, status }: PodObject): Problem[] {
   if (status.phase === 'Succeeded') return [];
   const pod = `${metadata.namespace}/${metadata.name}`;
   const remedy = `kubectl -n ${metadata.namespace} describe pod ${metadata.name}`;
-  const unschedulable = status.conditions?.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
+  const unschedulable = status.conditions?.find(
+    ({ type, status: value }) => type === 'PodScheduled' && value === 'False',
+  );
   if (unschedulable) return [{ what: `pod ${pod} cannot be scheduled: ${unschedulable.message}`, remedy }];
   return (status.containerStatuses ?? [])
     .filter(({ ready, state }) => !ready && state?.waiting && state.waiting.reason !== 'ContainerCreating')
-    .map(({ name, state }) => ({ what: `pod ${pod}, container ${name}: ${state?.waiting?.reason} ${state?.waiting?.message ?? ''}`.trim(), remedy }));
+    .map(({ name, state }) => ({
+      what: `pod ${pod}, container ${name}: ${state?.waiting?.reason} ${state?.waiting?.message ?? ''}`.trim(),
+      remedy,
+    }));
 }

@@ -1,25 +1,32 @@
 import { killCgroup } from './cgroups.ts';
 import type { Lab } from './lab.ts';
 import { setDropped, setNodeLink } from './network.ts';
-import { signalProcess, waitForExit } from './processes.ts';
+import { createNodeMounts, removeNodeMounts } from './node-mounts.ts';
+import { signalProcess, waitForExit, waitForFreeze, type ProcessId } from './processes.ts';
 
 /** What can go wrong in a lab, on purpose. Each returns when the fault is in force. */
 
+const SIGNAL_EFFECT_MS = 15_000;
+
 export async function killComponent(lab: Lab, name: string, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-  const { process: id } = lab.component(name);
-  if (!id || !signalProcess(id, signal)) throw new Error(`${name} of lab ${lab.name} does not run, so it cannot be killed`);
-  if (!(await waitForExit(id, 15_000))) throw new Error(`${name} of lab ${lab.name} is still alive 15 s after ${signal}`);
+  const id = signalComponent(lab, name, signal);
+  if (!(await waitForExit(id, SIGNAL_EFFECT_MS))) throw new Error(`${name} is still alive long after ${signal}`);
 }
 
 /** The process stops where it stands: its connections stay open and its peers wait. */
-export function freezeComponent(lab: Lab, name: string): void {
-  const { process: id } = lab.component(name);
-  if (!id || !signalProcess(id, 'SIGSTOP')) throw new Error(`${name} of lab ${lab.name} does not run, so it cannot be frozen`);
+export async function freezeComponent(lab: Lab, name: string): Promise<void> {
+  const id = signalComponent(lab, name, 'SIGSTOP');
+  if (!(await waitForFreeze(id, SIGNAL_EFFECT_MS))) throw new Error(`${name} still moves long after SIGSTOP`);
 }
 
 export function thawComponent(lab: Lab, name: string): void {
+  signalComponent(lab, name, 'SIGCONT');
+}
+
+function signalComponent(lab: Lab, name: string, signal: NodeJS.Signals): ProcessId {
   const { process: id } = lab.component(name);
-  if (!id || !signalProcess(id, 'SIGCONT')) throw new Error(`${name} of lab ${lab.name} does not run, so it cannot be thawed`);
+  if (!signalProcess(id, signal)) throw new Error(`${name} of lab ${lab.name} does not run and gets no ${signal}`);
+  return id;
 }
 
 /** The node goes on working but is cut off from everyone. */
@@ -37,15 +44,18 @@ export async function dropTraffic(lab: Lab, a: string, b: string): Promise<() =>
   return () => setDropped(lab.layout, a, b, false);
 }
 
-/** Power off: the kubelet, the container runtime and every container of the node die at once. */
+/** Power off: the kubelet, the container runtime and every container of the node die at once, and what was mounted is lost. */
 export async function stopNode(lab: Lab, node: string): Promise<void> {
   const layout = lab.node(node);
   await setNodeLink(lab.layout, layout, 'down');
   await killCgroup(layout.cgroup);
+  await removeNodeMounts(layout);
 }
 
 /** Power on: the node comes back with its disks as they were. */
 export async function startNode(lab: Lab, node: string): Promise<void> {
-  await setNodeLink(lab.layout, lab.node(node), 'up');
+  const layout = lab.node(node);
+  await createNodeMounts(layout);
+  await setNodeLink(lab.layout, layout, 'up');
   for (const program of ['containerd', 'kubelet', 'kube-proxy']) lab.start(`${node}/${program}`);
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from '
 import { delimiter, join } from 'node:path';
 import { LabError } from '../errors.ts';
 import type { Progress } from '../progress.ts';
-import { run } from '../run.ts';
+import { run, toolPath } from '../run.ts';
 import { STATE_ROOT } from './layout.ts';
 
 /** What the lab needs on the machine, and the Debian package that brings it. */
@@ -12,27 +12,37 @@ const TOOLS: Record<string, string> = {
   iptables: 'iptables',
   conntrack: 'conntrack',
   nsenter: 'util-linux',
+  unshare: 'util-linux',
+  mount: 'mount',
   containerd: 'containerd',
   ctr: 'containerd',
   runc: 'runc',
   '/usr/lib/cni/ptp': 'containernetworking-plugins',
 };
 
+const NEEDED_CAPABILITIES = { CAP_NET_ADMIN: 12n, CAP_SYS_ADMIN: 21n };
 const MIN_FREE_BYTES = 3 * 1024 ** 3;
 /** Each kubelet and containerd watches many files; the kernel's default of 128 is used up by two nodes. */
 const MIN_INOTIFY_INSTANCES = 1024;
 
-/** Refuse early, with what to do about it, instead of failing in the middle. Installs missing Debian packages. */
+interface Host {
+  platform: string;
+  uid: number | undefined;
+  /** What root may do here, as a bit set (capabilities(7)). */
+  capabilities: bigint;
+}
+
+/** Bring what a lab needs: missing Debian packages, room on the disk, kernel limits. */
 export async function prepareHost(progress: Progress): Promise<void> {
-  assertPossible({ platform: process.platform, uid: process.getuid?.() });
-  const missing = missingTools();
+  const missing = Object.keys(TOOLS).filter((tool) => !isInstalled(tool));
   if (missing.length > 0) await installPackages(missing, progress);
   mkdirSync(STATE_ROOT, { recursive: true });
   assertDiskSpace(statfsSync(STATE_ROOT));
   raiseInotifyLimit();
 }
 
-export function assertPossible(host: { platform: string; uid: number | undefined }): void {
+/** Refuse early, with what to do about it, instead of failing in the middle. */
+export function assertPossible(host: Host = thisHost()): void {
   if (host.platform !== 'linux') {
     throw new LabError(
       'NotLinux',
@@ -47,6 +57,20 @@ export function assertPossible(host: { platform: string; uid: number | undefined
       'run the same command with sudo, or use an existing cluster with --context NAME',
     );
   }
+  const missing = Object.entries(NEEDED_CAPABILITIES).filter(([, bit]) => !(host.capabilities & (1n << bit)));
+  if (missing.length > 0) {
+    throw new LabError(
+      'NotRoot',
+      `root lacks ${missing.map(([name]) => name).join(' and ')} here, as in a container without privileges`,
+      'run it on the machine itself or in a privileged container, or use an existing cluster with --context NAME',
+    );
+  }
+}
+
+function thisHost(): Host {
+  const status = process.platform === 'linux' ? readFileSync('/proc/self/status', 'utf8') : '';
+  const capabilities = BigInt(`0x${/^CapEff:\s*(\S+)/m.exec(status)?.[1] ?? '0'}`);
+  return { platform: process.platform, uid: process.getuid?.(), capabilities };
 }
 
 export function assertDiskSpace({ bavail, bsize }: { bavail: number; bsize: number }): void {
@@ -61,15 +85,14 @@ export function assertDiskSpace({ bavail, bsize }: { bavail: number; bsize: numb
   }
 }
 
-function missingTools(): string[] {
-  const path = (process.env.PATH ?? '').split(delimiter).concat('/usr/sbin', '/sbin');
-  const exists = (tool: string) => (tool.startsWith('/') ? existsSync(tool) : path.some((dir) => existsSync(join(dir, tool))));
-  return Object.keys(TOOLS).filter((tool) => !exists(tool));
+function isInstalled(tool: string): boolean {
+  const path = toolPath().split(delimiter);
+  return tool.startsWith('/') ? existsSync(tool) : path.some((dir) => existsSync(join(dir, tool)));
 }
 
 async function installPackages(tools: string[], progress: Progress): Promise<void> {
   const packages = [...new Set(tools.map((tool) => TOOLS[tool]!))];
-  if (!existsSync('/usr/bin/apt-get')) {
+  if (!isInstalled('apt-get')) {
     throw new LabError(
       'MissingTool',
       `missing on this machine: ${tools.join(', ')}`,
@@ -78,7 +101,7 @@ async function installPackages(tools: string[], progress: Progress): Promise<voi
   }
   await progress.step(`Install ${packages.join(', ')}`, async (step) => {
     // RUNLEVEL=1 keeps the packages from starting services: the lab runs its own containerd.
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+    const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
     try {
       await run('apt-get', ['update', '-q'], { env, onLine: step.note });
       await run('apt-get', ['install', '-qy', '--no-install-recommends', ...packages], { env, onLine: step.note });

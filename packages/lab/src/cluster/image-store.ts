@@ -4,6 +4,7 @@ import { importImages, type BuiltImage } from '../images/index.ts';
 import { withLock } from '../process-lock.ts';
 import { run } from '../run.ts';
 import { createCgroup, removeCgroup } from './cgroups.ts';
+import { withMachineLock } from './lab-record.ts';
 import { CGROUP_ROOT, RUN_ROOT, STATE_ROOT } from './layout.ts';
 import { startComponent, stopProcess } from './processes.ts';
 
@@ -40,7 +41,10 @@ export function copyImageStore(root: string): Promise<void> {
 async function copy(root: string): Promise<void> {
   mkdirSync(join(root, '..'), { recursive: true });
   await run('cp', ['--archive', '--link', STORE, root]);
-  for (const database of ['io.containerd.metadata.v1.bolt/meta.db', 'io.containerd.snapshotter.v1.overlayfs/metadata.db']) {
+  for (const database of [
+    'io.containerd.metadata.v1.bolt/meta.db',
+    'io.containerd.snapshotter.v1.overlayfs/metadata.db',
+  ]) {
     await run('cp', ['--archive', '--remove-destination', join(STORE, database), join(root, database)]);
   }
 }
@@ -57,6 +61,7 @@ async function withContainerd(work: (address: string) => Promise<unknown>): Prom
   await removeCgroup(CGROUP); // a filling that was killed may have left its containerd
   mkdirSync(STORE, { recursive: true });
   mkdirSync(STORE_RUN, { recursive: true });
+  await withMachineLock(async () => createCgroup(CGROUP)); // the last lab to go takes an empty parent along
   const address = join(STORE_RUN, 'containerd.sock');
   const config = join(STORE_RUN, 'containerd.toml');
   writeFileSync(
@@ -75,7 +80,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
     name: 'image-store/containerd',
     argv: ['containerd', `--config=${config}`, '--log-level=warn'],
     log: join(STORE_RUN, 'containerd.log'),
-    cgroupDirs: createCgroup(CGROUP),
+    cgroup: CGROUP,
   });
   try {
     await work(address);

@@ -1,106 +1,86 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LabError } from '../errors.ts';
+import { withLock } from '../process-lock.ts';
 import { run } from '../run.ts';
-import { labDir, MAX_LABS, STATE_ROOT } from './layout.ts';
-import { isAlive, thisProcess, type ComponentSpec, type ProcessId } from './processes.ts';
+import { writeWhole } from '../write-whole.ts';
+import { createCgroup } from './cgroups.ts';
+import { layoutLab, MAX_LABS, nameLab, netsOf, STATE_ROOT } from './layout.ts';
 
-/** What a lab must remember between commands; everything else follows from its name and slot (layout.ts). */
+/** What a lab must remember between commands; the rest follows from its name and slot (layout.ts), or is asked of the machine. */
 export interface LabRecord {
   name: string;
   slot: number;
   /** Directory with the Kubernetes binaries that this lab runs. */
   binaries: string;
-  nodes: number[];
-  components: Record<string, { spec: ComponentSpec; process?: ProcessId }>;
   /** False until `up` has finished; a lab that was cut off in the making is only good for being removed. */
   complete: boolean;
 }
 
+/** The record, or undefined when there is none that can be read. */
 export function readRecord(name: string): LabRecord | undefined {
   try {
-    return JSON.parse(readFileSync(recordFile(name), 'utf8')) as LabRecord;
+    const record = JSON.parse(readFileSync(recordFile(name), 'utf8')) as Partial<LabRecord>;
+    return typeof record.slot === 'number' && record.binaries
+      ? ({ complete: false, ...record, name } as LabRecord)
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
 export function writeRecord(record: LabRecord): void {
-  const file = recordFile(record.name);
-  writeFileSync(`${file}.new`, JSON.stringify(record, null, 1));
-  renameSync(`${file}.new`, file);
+  writeWhole(recordFile(record.name), JSON.stringify(record, null, 1));
 }
 
 export function listLabs(): string[] {
   if (!existsSync(STATE_ROOT)) return [];
-  return readdirSync(STATE_ROOT).filter((entry) => existsSync(join(STATE_ROOT, entry, 'lab.json')));
+  return readdirSync(STATE_ROOT).filter((entry) => !entry.startsWith('.') && readRecord(entry));
 }
 
-/**
- * Claim a name and a slot of address space. A claim is a file that only one process can make, and a slot is only taken
- * when the machine itself has no route into its addresses.
- */
-export async function claimLab(name: string, binaries: string): Promise<LabRecord> {
-  mkdirSync(labDir(name), { recursive: true });
-  releaseOrphanedSlots();
-  const routes = (await run('ip', ['-4', 'route', 'show', 'table', 'all'])).stdout.split(/\s+/);
-  for (let slot = 0; slot < MAX_LABS; slot++) {
-    const prefixes = [200 + slot, 216 + slot, 232 + slot].map((octet) => `10.${octet}.`);
-    if (routes.some((word) => prefixes.some((prefix) => word.startsWith(prefix)))) continue;
-    try {
-      writeFileSync(claimFile(slot), JSON.stringify({ name, by: thisProcess() } satisfies SlotClaim), { flag: 'wx' });
-    } catch {
-      continue;
+/** Slots are given and taken back by one process of the machine at a time. */
+export function withMachineLock<T>(work: () => Promise<T>): Promise<T> {
+  return withLock(STATE_ROOT, work);
+}
+
+/** Give a lab its slot: one that no other lab has and whose addresses and names the machine itself does not use. */
+export function claimLab(name: string, binaries: string): Promise<LabRecord> {
+  return withMachineLock(async () => {
+    const taken = new Set(listLabs().map((lab) => readRecord(lab)?.slot));
+    const inUse = await listNamesInUse();
+    const slot = Array.from({ length: MAX_LABS }, (_, index) => index).find(
+      (candidate) => !taken.has(candidate) && !usesSlot(inUse, candidate),
+    );
+    if (slot === undefined) {
+      throw new LabError(
+        'AddressInUse',
+        `all ${MAX_LABS} address ranges for labs (10.200.0.0 - 10.247.255.255) are taken on this machine`,
+        'remove a lab (make lab-status lists them) or a route into that range (ip route)',
+      );
     }
-    const record: LabRecord = { name, slot, binaries, nodes: [], components: {}, complete: false };
+    const { dir, cgroup } = layoutLab(name, slot);
+    // The admin's kubeconfig and volumes that everybody may write to lie below.
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const record: LabRecord = { name, slot, binaries, complete: false };
     writeRecord(record);
+    createCgroup(cgroup);
     return record;
-  }
-  throw new LabError(
-    'AlreadyRunning',
-    `all ${MAX_LABS} address ranges for labs (10.200.0.0 - 10.247.255.255) are taken on this machine`,
-    'remove a lab (make lab-status lists them) or a route in that range',
-  );
+  });
 }
 
-export function releaseSlot(slot: number): void {
-  rmSync(claimFile(slot), { force: true });
+/** Addresses that the machine has routes to, and its links, as words. */
+async function listNamesInUse(): Promise<string[]> {
+  const routes = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
+  const links = await run('ip', ['-brief', 'link']);
+  return `${routes.stdout} ${links.stdout}`.split(/\s+/);
 }
 
-/** The slot that a lab holds, also when its record was lost. */
-export function findSlot(name: string): number | undefined {
-  return readRecord(name)?.slot ?? slots().find((slot) => readClaim(slot)?.name === name);
-}
-
-/** A claim whose maker was killed before it wrote the record, or whose record was removed by hand, holds nothing. */
-function releaseOrphanedSlots(): void {
-  for (const slot of slots()) {
-    const claim = readClaim(slot);
-    if (claim && readRecord(claim.name)?.slot !== slot && !isAlive(claim.by)) releaseSlot(slot);
-  }
-}
-
-interface SlotClaim {
-  name: string;
-  by: ProcessId;
-}
-
-function slots(): number[] {
-  return Array.from({ length: MAX_LABS }, (_, slot) => slot);
-}
-
-function readClaim(slot: number): SlotClaim | undefined {
-  try {
-    return JSON.parse(readFileSync(claimFile(slot), 'utf8')) as SlotClaim;
-  } catch {
-    return undefined;
-  }
-}
-
-function claimFile(slot: number): string {
-  return join(STATE_ROOT, `.slot${slot}`);
+export function usesSlot(words: readonly string[], slot: number): boolean {
+  const { hostLink } = layoutLab('any', slot);
+  const prefixes = Object.values(netsOf(slot)).map((net) => `${net}.`);
+  return words.some((word) => word.split('@')[0] === hostLink || prefixes.some((prefix) => word.startsWith(prefix)));
 }
 
 function recordFile(name: string): string {
-  return join(labDir(name), 'lab.json');
+  return join(nameLab(name).dir, 'lab.json');
 }

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createHttpTransport, KubeClient, kubeconfigAccess, type Transport } from '@valkey-operator/kube';
 import { LabError } from '../errors.ts';
 import { run, type RunOptions, type RunResult } from '../run.ts';
-import { createCgroup } from './cgroups.ts';
-import { readRecord, writeRecord, type LabRecord } from './lab-record.ts';
+import { readComponents, writeComponent, type ComponentRecord } from './component-record.ts';
+import { readRecord, type LabRecord } from './lab-record.ts';
 import { assertLabName, layoutLab, layoutNode, type LabLayout, type NodeLayout } from './layout.ts';
 import { isAlive, isFrozen, startComponent, type ComponentSpec, type ProcessId } from './processes.ts';
 
@@ -23,7 +24,11 @@ export class Lab {
   static open(name: string): Lab {
     const record = readRecord(assertLabName(name));
     if (!record) {
-      throw new LabError('NotFound', `there is no lab "${name}" on this machine`, `make one with: make lab-up NAME=${name}`);
+      throw new LabError(
+        'NotFound',
+        `there is no lab "${name}" on this machine`,
+        `make one with: make lab-up NAME=${name}`,
+      );
     }
     return new Lab(layoutLab(name, record.slot));
   }
@@ -47,7 +52,11 @@ export class Lab {
   }
 
   get nodes(): NodeLayout[] {
-    return this.record.nodes.map((ordinal) => layoutNode(this.layout, ordinal));
+    const ordinals = readdirSync(this.layout.dir).flatMap((entry) => /^node(\d+)$/.exec(entry)?.[1] ?? []);
+    return ordinals
+      .map(Number)
+      .toSorted((a, b) => a - b)
+      .map((ordinal) => layoutNode(this.layout, ordinal));
   }
 
   node(name: string): NodeLayout {
@@ -64,6 +73,12 @@ export class Lab {
     return run(join(this.binaries, 'kubectl'), ['--kubeconfig', this.kubeconfig, ...args], options);
   }
 
+  /** The Kubernetes API as the lab's administrator, without a process for every question. */
+  async api(): Promise<{ client: KubeClient; transport: Transport }> {
+    const transport = createHttpTransport(await kubeconfigAccess({ env: { KUBECONFIG: this.kubeconfig } }));
+    return { client: new KubeClient({ transport }), transport };
+  }
+
   async kubectlJson<T>(args: readonly string[]): Promise<T> {
     return JSON.parse((await this.kubectl([...args, '-o', 'json'])).stdout) as T;
   }
@@ -73,20 +88,21 @@ export class Lab {
     await this.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-', ...args], { input: manifests });
   }
 
-  components(): { name: string; state: ComponentState; process: ProcessId | undefined; log: string }[] {
-    return Object.values(this.record.components).map(({ spec, process: id }) => ({
+  components(): { name: string; state: ComponentState; process: ProcessId; log: string }[] {
+    return readComponents(this.layout).map(({ spec, process: id }) => ({
       name: spec.name,
-      state: !id || !isAlive(id) ? 'stopped' : isFrozen(id) ? 'frozen' : 'running',
+      state: !isAlive(id) ? 'stopped' : isFrozen(id) ? 'frozen' : 'running',
       process: id,
       log: spec.log,
     }));
   }
 
-  /** The component's definition and, when it runs, its process. */
-  component(name: string): { spec: ComponentSpec; process?: ProcessId } {
-    const component = this.record.components[name];
+  /** How a component is started, and the process that it became last. */
+  component(name: string): ComponentRecord {
+    const components = readComponents(this.layout);
+    const component = components.find(({ spec }) => spec.name === name);
     if (!component) {
-      const known = Object.keys(this.record.components).join(', ');
+      const known = components.map(({ spec }) => spec.name).join(', ');
       throw new LabError('NotFound', `lab "${this.name}" has no component "${name}"`, `it has ${known}`);
     }
     return component;
@@ -94,23 +110,17 @@ export class Lab {
 
   /** Start a component, or start it again with what it was first started with. Does nothing when it runs. */
   start(component: string | ComponentSpec): void {
-    const { spec, process: running } =
-      typeof component === 'string' ? this.component(component) : { spec: component, process: undefined };
-    if (running && isAlive(running)) return;
-    const id = startComponent(spec);
-    const record = this.record;
-    record.components[spec.name] = { spec, process: id };
-    writeRecord(record);
+    if (typeof component !== 'string') {
+      writeComponent(this.layout, { spec: component, process: startComponent(component) });
+      return;
+    }
+    const { spec, process: id } = this.component(component);
+    if (!isAlive(id)) this.start(spec);
   }
 
   /** The last lines of a component's log. */
   logs(component: string, lines = 40): string[] {
     const { spec } = this.component(component);
     return existsSync(spec.log) ? readFileSync(spec.log, 'utf8').trimEnd().split('\n').slice(-lines) : [];
-  }
-
-  /** cgroup directories for the control plane's programs, or for those of a node. */
-  systemCgroup(node?: NodeLayout): string[] {
-    return createCgroup(`${(node ?? this.layout).cgroup}/system`);
   }
 }

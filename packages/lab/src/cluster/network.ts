@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { run } from '../run.ts';
-import type { LabLayout, NodeLayout } from './layout.ts';
+import { isNetnsOf, type LabLayout, type LabNames, type NodeLayout } from './layout.ts';
 
 /**
  * The lab's network, and why no packet leaves it.
@@ -41,7 +41,20 @@ export async function createSwitch(lab: LabLayout): Promise<void> {
 
 export async function attachNode(lab: LabLayout, node: NodeLayout): Promise<void> {
   await addNetns(node.netns);
-  await run('ip', ['-n', lab.switchNetns, 'link', 'add', node.switchPort, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', node.netns]);
+  await run('ip', [
+    '-n',
+    lab.switchNetns,
+    'link',
+    'add',
+    node.switchPort,
+    'type',
+    'veth',
+    'peer',
+    'name',
+    'eth0',
+    'netns',
+    node.netns,
+  ]);
   await ipBatch(node.netns, [
     'link set lo up',
     'link set eth0 up',
@@ -74,17 +87,32 @@ export async function setDropped(lab: LabLayout, a: string, b: string, dropped: 
   }
 }
 
-export async function removeNetwork(lab: LabLayout): Promise<void> {
+/** Pull a node's cable and forget it. */
+export async function detachNode(lab: LabLayout, node: NodeLayout): Promise<void> {
+  await run('ip', ['-n', lab.switchNetns, 'route', 'delete', node.podCidr], { allowFailure: true });
+  await run('ip', ['netns', 'delete', node.netns], { allowFailure: true });
+}
+
+/** Remove what the lab has inside; the cable to the machine goes with its other end. */
+export async function removeNamespaces(lab: LabNames): Promise<void> {
   for (const ns of labNamespaces(lab)) await run('ip', ['netns', 'delete', ns], { allowFailure: true });
+}
+
+/** Remove what the lab has on the machine itself. */
+export async function removeHostNetwork(lab: LabLayout): Promise<void> {
   await run('ip', ['link', 'delete', lab.hostLink], { allowFailure: true });
-  await run('nft', ['delete', 'table', 'inet', hostTable(lab)], { allowFailure: true });
+  await run('nft', ['delete', 'table', 'inet', lab.hostTable], { allowFailure: true });
 }
 
 /** The network namespaces that belong to this lab by their name, whether or not the lab's record still knows them. */
-export function labNamespaces(lab: LabLayout): string[] {
-  if (!existsSync('/run/netns')) return [];
-  const own = lab.switchNetns.slice(0, -'switch'.length);
-  return readdirSync('/run/netns').filter((ns) => ns.startsWith(own) && /^(switch|node\d+)$/.test(ns.slice(own.length)));
+export function labNamespaces(lab: LabNames): string[] {
+  return existsSync('/run/netns') ? readdirSync('/run/netns').filter((ns) => isNetnsOf(lab, ns)) : [];
+}
+
+/** A lab whose files were deleted by hand still shows its slot in the address of its bridge. */
+export async function readControlPlaneAddress(lab: LabNames): Promise<string | undefined> {
+  const { stdout } = await run('ip', ['-n', lab.switchNetns, '-4', '-brief', 'address'], { allowFailure: true });
+  return /\b(10\.\d+\.0\.1)\/24\b/.exec(stdout)?.[1];
 }
 
 async function addNetns(ns: string): Promise<void> {
@@ -99,7 +127,9 @@ async function addNetns(ns: string): Promise<void> {
     'net/ipv4/conf/all/send_redirects': 0,
     'net/ipv4/conf/default/send_redirects': 0,
   };
-  const script = Object.entries(sysctls).map(([key, value]) => `[ ! -e /proc/sys/${key} ] || echo ${value} > /proc/sys/${key}`);
+  const script = Object.entries(sysctls).map(
+    ([key, value]) => `[ ! -e /proc/sys/${key} ] || echo ${value} > /proc/sys/${key}`,
+  );
   await inNetns(ns, 'sh', ['-ec', script.join('\n')]);
 }
 
@@ -116,12 +146,11 @@ function inNetns(ns: string, command: string, args: string[], input?: string) {
   return run('nsenter', [`--net=/run/netns/${ns}`, '--', command, ...args], input === undefined ? {} : { input });
 }
 
-function hostTable(lab: LabLayout): string {
-  return `valkey_lab_${lab.slot}`;
-}
-
 function hostRules(lab: LabLayout): string {
-  return `table inet ${hostTable(lab)} {
+  // Declared and deleted first, so that rules which a killed lab left behind are replaced.
+  return `table inet ${lab.hostTable}
+delete table inet ${lab.hostTable}
+table inet ${lab.hostTable} {
   chain forward {
     type filter hook forward priority -10; policy accept;
     iifname "${lab.hostLink}" drop

@@ -5,9 +5,20 @@ import type { Lab } from './lab.ts';
 /** Image references by node name, as the container runtime of each node knows them. */
 export async function listNodeImages(lab: Lab): Promise<Record<string, string[]>> {
   const rows = lab.nodes.map(async (node): Promise<[string, string[]]> => {
-    const { stdout } = await run('ctr', ['--address', node.containerdSocket, '--namespace', 'k8s.io', 'images', 'ls', '--quiet']);
+    const { stdout } = await run('ctr', [
+      '--address',
+      node.containerdSocket,
+      '--namespace',
+      'k8s.io',
+      'images',
+      'ls',
+      '--quiet',
+    ]);
     // Besides its name, the runtime keeps every image under its digest.
-    return [node.name, stdout.split('\n').filter((ref) => ref && !ref.startsWith('sha256:') && !ref.includes('@sha256:'))];
+    return [
+      node.name,
+      stdout.split('\n').filter((ref) => ref && !ref.startsWith('sha256:') && !ref.includes('@sha256:')),
+    ];
   });
   return Object.fromEntries(await Promise.all(rows));
 }

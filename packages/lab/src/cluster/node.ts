@@ -25,17 +25,17 @@ export async function prepareNode(lab: LabLayout, node: NodeLayout, authority: L
 }
 
 /** containerd comes first: its images are loaded before the kubelet asks for one. */
-export function containerdComponent(node: NodeLayout, cgroupDirs: string[]): ComponentSpec {
-  return nodeComponent(node, cgroupDirs, 'containerd', [
+export function containerdComponent(node: NodeLayout): ComponentSpec {
+  return nodeComponent(node, 'containerd', [
     'containerd',
     `--config=${join(node.dir, 'containerd.toml')}`,
     '--log-level=warn',
   ]);
 }
 
-export function kubeletComponents(node: NodeLayout, binaries: string, cgroupDirs: string[]): ComponentSpec[] {
+export function kubeletComponents(node: NodeLayout, binaries: string): ComponentSpec[] {
   return [
-    nodeComponent(node, cgroupDirs, 'kubelet', [
+    nodeComponent(node, 'kubelet', [
       join(binaries, 'kubelet'),
       `--config=${join(node.dir, 'kubelet.yaml')}`,
       `--kubeconfig=${join(node.dir, 'kubelet.kubeconfig')}`,
@@ -45,7 +45,7 @@ export function kubeletComponents(node: NodeLayout, binaries: string, cgroupDirs
       `--cert-dir=${join(node.dir, 'kubelet', 'pki')}`,
       `--node-labels=topology.kubernetes.io/zone=${node.zone},topology.kubernetes.io/region=lab`,
     ]),
-    nodeComponent(node, cgroupDirs, 'kube-proxy', [
+    nodeComponent(node, 'kube-proxy', [
       join(binaries, 'kube-proxy'),
       `--config=${join(node.dir, 'kube-proxy.yaml')}`,
       `--hostname-override=${node.name}`,
@@ -53,8 +53,15 @@ export function kubeletComponents(node: NodeLayout, binaries: string, cgroupDirs
   ];
 }
 
-function nodeComponent(node: NodeLayout, cgroupDirs: string[], name: string, argv: [string, ...string[]]): ComponentSpec {
-  return { name: `${node.name}/${name}`, netns: node.netns, argv, log: join(node.dir, 'logs', `${name}.log`), cgroupDirs };
+function nodeComponent(node: NodeLayout, name: string, argv: [string, ...string[]]): ComponentSpec {
+  return {
+    name: `${node.name}/${name}`,
+    netns: node.netns,
+    mountNamespace: node.mountNamespace,
+    argv,
+    log: join(node.dir, 'logs', `${name}.log`),
+    cgroup: `${node.cgroup}/system`,
+  };
 }
 
 function containerdConfig(node: NodeLayout): string {
@@ -72,7 +79,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   sandbox_image = "${PAUSE_IMAGE}"
   # Without CAP_SYS_RESOURCE on the machine no process may lower its OOM score, and every sandbox would die of trying.
   restrict_oom_score_adj = true
-  # Pod network namespaces live below the lab's own directory, so that removing the lab finds them.
+  # Below the node's own directory, whose mounts end with the node.
   netns_mounts_under_state_dir = true
   enable_unprivileged_ports = true
   enable_unprivileged_icmp = true
@@ -128,7 +135,12 @@ function kubeletConfig(lab: LabLayout, node: NodeLayout) {
     podLogsDir: join(node.dir, 'pod-logs'),
     volumePluginDir: join(node.dir, 'kubelet', 'volume-plugins'),
     staticPodPath: join(node.dir, 'manifests'),
-    evictionHard: { 'imagefs.available': '0%', 'nodefs.available': '0%', 'nodefs.inodesFree': '0%', 'memory.available': '0%' },
+    evictionHard: {
+      'imagefs.available': '0%',
+      'nodefs.available': '0%',
+      'nodefs.inodesFree': '0%',
+      'memory.available': '0%',
+    },
     imageGCHighThresholdPercent: 100,
     serializeImagePulls: false,
     maxPods: 200,

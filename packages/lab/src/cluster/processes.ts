@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LabError } from '../errors.ts';
+import { toolPath } from '../run.ts';
+import { createCgroup } from './cgroups.ts';
 
 /** One long-running program of the lab, as it can be started again at any time by any process. */
 export interface ComponentSpec {
@@ -9,11 +11,11 @@ export interface ComponentSpec {
   name: string;
   /** Network namespace to run in; without one it shares the machine's. */
   netns?: string;
+  /** File of the mount namespace to run in; without one it sees the machine's mounts. */
+  mountNamespace?: string;
   argv: [string, ...string[]];
-  env?: Record<string, string>;
   log: string;
-  /** Directories of the cgroup hierarchies that the process is put into before it can have children. */
-  cgroupDirs: string[];
+  cgroup: string;
 }
 
 /** A pid alone can be reused by a stranger; together with its start time it names one process for ever. */
@@ -22,43 +24,46 @@ export interface ProcessId {
   startTime: string;
 }
 
-/** Start a component so that it outlives this process. It runs in its own session, network namespace and cgroup. */
+/** Start a component so that it outlives this process. It runs in its own session, in its namespaces and cgroup. */
 export function startComponent(spec: ComponentSpec): ProcessId {
   const log = openSync(spec.log, 'a');
   try {
-    // nsenter replaces itself with the program, so the child's pid is the program's own. `ip netns exec` would remount
-    // /sys and hide the cgroups from containerd and the kubelet.
-    const [command, ...args] = spec.netns ? ['nsenter', `--net=/run/netns/${spec.netns}`, '--', ...spec.argv] : spec.argv;
-    const child = spawn(command!, args, {
+    // It enters its cgroup by itself, before it becomes the program: whoever kills us at this very moment leaves a process
+    // that removing the lab finds there, or none. Every stage replaces the one before, so the pid stays the same.
+    const args = ['-ec', enterCgroup(spec.cgroup), spec.name, ...namespaceCommand(spec), ...spec.argv];
+    const child = spawn('/bin/sh', args, {
       detached: true,
       stdio: ['ignore', log, log],
-      env: { PATH: process.env.PATH, HOME: '/root', ...spec.env },
+      env: { PATH: toolPath(), HOME: '/root' },
     });
-    child.on('error', () => {}); // a missing pid below says the same
-    if (child.pid === undefined) {
-      throw new LabError('MissingTool', `${command} cannot be started for ${spec.name}`, `check that ${command} is installed`);
+    child.on('error', () => {}); // the missing pid says the same
+    const startTime = child.pid === undefined ? undefined : startTimeOf(child.pid);
+    if (startTime === undefined) {
+      throw new LabError(
+        'ComponentFailed',
+        `${spec.name} cannot be started`,
+        'the machine may be out of processes or memory',
+      );
     }
     child.unref();
-    joinCgroups(child.pid, spec.cgroupDirs);
-    return { pid: child.pid, startTime: startTimeOf(child.pid) ?? '' };
+    return { pid: child.pid!, startTime };
   } finally {
     closeSync(log);
   }
 }
 
-function joinCgroups(pid: number, dirs: string[]): void {
-  for (const dir of dirs) {
-    const procs = openSync(`${dir}/cgroup.procs`, 'w');
-    try {
-      writeSync(procs, String(pid));
-    } finally {
-      closeSync(procs);
-    }
-  }
+function enterCgroup(path: string): string {
+  const entries = createCgroup(path).map((dir) => `echo $$ > '${dir}/cgroup.procs'`);
+  return [...entries, 'exec "$@"'].join('\n');
 }
 
-export function thisProcess(): ProcessId {
-  return { pid: process.pid, startTime: startTimeOf(process.pid) ?? '' };
+/** Not `ip netns exec`: it remounts /sys and so hides the cgroups from containerd and the kubelet. */
+function namespaceCommand({ netns, mountNamespace }: ComponentSpec): string[] {
+  const flags = [
+    ...(netns ? [`--net=/run/netns/${netns}`] : []),
+    ...(mountNamespace ? [`--mount=${mountNamespace}`] : []),
+  ];
+  return flags.length > 0 ? ['nsenter', ...flags, '--'] : [];
 }
 
 export function isAlive(id: ProcessId): boolean {
@@ -79,9 +84,17 @@ export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
   }
 }
 
-export async function waitForExit(id: ProcessId, timeoutMs: number): Promise<boolean> {
+export function waitForExit(id: ProcessId, timeoutMs: number): Promise<boolean> {
+  return becomes(() => !isAlive(id), timeoutMs);
+}
+
+export function waitForFreeze(id: ProcessId, timeoutMs: number): Promise<boolean> {
+  return becomes(() => isFrozen(id), timeoutMs);
+}
+
+async function becomes(check: () => boolean, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
-  while (isAlive(id)) {
+  while (!check()) {
     if (Date.now() > deadline) return false;
     await sleep(20);
   }

@@ -8,8 +8,13 @@ export function provisionerComponent(lab: Lab): ComponentSpec {
   return {
     name: 'provisioner',
     netns: lab.layout.switchNetns,
-    argv: [process.execPath, fileURLToPath(new URL('../provisioner/main.ts', import.meta.url)), lab.kubeconfig, lab.layout.dir],
+    argv: [
+      process.execPath,
+      fileURLToPath(new URL('../provisioner/main.ts', import.meta.url)),
+      lab.kubeconfig,
+      lab.layout.dir,
+    ],
     log: join(lab.layout.dir, 'logs', 'provisioner.log'),
-    cgroupDirs: lab.systemCgroup(),
+    cgroup: `${lab.layout.cgroup}/system`,
   };
 }

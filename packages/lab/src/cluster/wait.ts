@@ -1,96 +1,76 @@
-import { readFileSync } from 'node:fs';
-import { request } from 'node:https';
-import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nodes as nodeResource, pods } from '@valkey-operator/kube';
 import { LabError } from '../errors.ts';
 import type { Step } from '../progress.ts';
-import { apiServerUrl } from './control-plane.ts';
+import { DNS_LABEL } from './addons.ts';
 import type { Lab } from './lab.ts';
+import type { NodeLayout } from './layout.ts';
 
-interface Condition {
-  type: string;
-  status: string;
-  message?: string;
-}
-
-interface NodeList {
-  items: { metadata: { name: string }; status: { conditions?: Condition[] } }[];
-}
+const POLL_MS = 100;
+const CALL_MS = 5000;
 
 export async function waitForApiServer(lab: Lab, signal?: AbortSignal): Promise<void> {
-  const ca = readFileSync(join(lab.layout.dir, 'pki', 'ca.crt'));
-  const ready = () =>
-    new Promise<boolean>((resolve) => {
-      request(`${apiServerUrl(lab.layout)}/readyz`, { ca, timeout: 1000 }, (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      })
-        .on('error', () => resolve(false))
-        .on('timeout', function (this: { destroy(): void }) {
-          this.destroy();
-        })
-        .end();
-    });
-  await until(lab, 'the API server', 60_000, 50, ready, signal);
+  const { transport } = await lab.api();
+  const isReady = async () => {
+    const { status, body } = await transport({ method: 'GET', path: '/readyz', signal: AbortSignal.timeout(CALL_MS) });
+    await text(body); // to its end, so that the connection can be used again
+    return status === 200;
+  };
+  await until(lab, { what: 'the API server', timeoutMs: 60_000, signal }, isReady);
 }
 
-export async function waitForNodes(lab: Lab, count: number, step: Step, signal?: AbortSignal): Promise<void> {
-  await until(
-    lab,
-    `${count} Ready nodes`,
-    90_000,
-    150,
-    async () => {
-      const { items } = await lab.kubectlJson<NodeList>(['get', 'nodes']);
-      const ready = items.filter((node) => conditionOf(node.status.conditions, 'Ready')?.status === 'True');
-      const waiting = items.find((node) => !ready.includes(node));
-      const why = waiting && conditionOf(waiting.status.conditions, 'Ready')?.message;
-      step.note(`${ready.length}/${count} Ready${why ? `; ${waiting.metadata.name}: ${why}` : ''}`);
-      return ready.length >= count;
-    },
-    signal,
-  );
+export async function waitForNodes(
+  lab: Lab,
+  wanted: readonly NodeLayout[],
+  step: Step,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { client } = await lab.api();
+  const what = `Ready ${wanted.map(({ name }) => name).join(', ')}`;
+  await until(lab, { what, timeoutMs: 90_000, signal }, async () => {
+    const { items } = await client.list(nodeResource, { timeoutMs: CALL_MS });
+    const conditions = wanted.map(({ name }) =>
+      items.find((node) => node.metadata.name === name)?.status?.conditions?.find(({ type }) => type === 'Ready'),
+    );
+    const ready = conditions.filter((condition) => condition?.status === 'True').length;
+    const unready = conditions.findIndex((condition) => condition && condition.status !== 'True');
+    const why = unready < 0 ? '' : `; ${wanted[unready]!.name}: ${conditions[unready]!.message}`;
+    step.note(`${ready}/${wanted.length} Ready${why}`);
+    return ready === wanted.length;
+  });
 }
 
 export async function waitForDns(lab: Lab, step: Step, signal?: AbortSignal): Promise<void> {
-  await until(
-    lab,
-    'CoreDNS',
-    60_000,
-    150,
-    async () => {
-      const deployment = await lab.kubectlJson<{ status: { readyReplicas?: number; conditions?: Condition[] } }>([
-        ...['get', 'deployment', 'coredns', '-n', 'kube-system'],
-      ]);
-      const ready = (deployment.status.readyReplicas ?? 0) > 0;
-      step.note(ready ? '' : (conditionOf(deployment.status.conditions, 'Available')?.message ?? ''));
-      return ready;
-    },
-    signal,
-  );
+  const { client } = await lab.api();
+  const [[key, value]] = Object.entries(DNS_LABEL) as [[string, string]];
+  await until(lab, { what: 'CoreDNS', timeoutMs: 60_000, signal }, async () => {
+    const labelSelector = `${key}=${value}`;
+    const { items } = await client.list(pods, { namespace: 'kube-system', labelSelector, timeoutMs: CALL_MS });
+    const conditions = items.flatMap((pod) => pod.status?.conditions ?? []);
+    const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    step.note(isReady ? '' : (conditions.find(({ status }) => status !== 'True')?.message ?? ''));
+    return isReady;
+  });
 }
 
-function conditionOf(conditions: Condition[] | undefined, type: string): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
+interface Wait {
+  what: string;
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
 }
 
 /** Poll until true. A component that dies meanwhile ends the wait at once: waiting longer would not help. */
-async function until(
-  lab: Lab,
-  what: string,
-  timeoutMs: number,
-  intervalMs: number,
-  check: () => Promise<boolean>,
-  signal?: AbortSignal,
-): Promise<void> {
+async function until(lab: Lab, { what, timeoutMs, signal }: Wait, check: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await check().catch(() => false))) {
     signal?.throwIfAborted();
     const dead = lab.components().find(({ state }) => state === 'stopped');
     if (dead) throw new LabError('ComponentFailed', `${dead.name} of lab "${lab.name}" has ended`, `see ${dead.log}`);
     if (Date.now() > deadline) {
-      throw new LabError('Timeout', `lab "${lab.name}" waited ${timeoutMs / 1000} s for ${what}`, `see the logs in ${lab.layout.dir}`);
+      const message = `lab "${lab.name}" waited ${timeoutMs / 1000} s for ${what}`;
+      throw new LabError('Timeout', message, `see the logs in ${lab.layout.dir}`);
     }
-    await sleep(intervalMs);
+    await sleep(POLL_MS);
   }
 }

@@ -20,7 +20,10 @@ export const nameOption = { type: 'string', default: 'lab', value: 'NAME', descr
 export const jsonOption = { type: 'boolean', description: 'print JSON for programs' } as const;
 
 export function parseOptions(command: Command): NonNullable<ParseArgsConfig['options']> {
-  const own = Object.entries(command.options).map(([name, { type, default: value }]) => [name, value === undefined ? { type } : { type, default: value }]);
+  const own = Object.entries(command.options).map(([name, { type, default: value }]) => [
+    name,
+    value === undefined ? { type } : { type, default: value },
+  ]);
   return { ...Object.fromEntries(own), help: { type: 'boolean', short: 'h' } };
 }
 
@@ -30,5 +33,9 @@ export function formatHelp(name: string, command: Command): string {
     `${description}${fallback ? ` (default ${fallback})` : ''}`,
   ]);
   const width = Math.max(0, ...rows.map(([left]) => left!.length));
-  return [`lab ${name} - ${command.summary}`, '', ...rows.map(([left, right]) => `  ${left!.padEnd(width)}  ${right}`)].join('\n');
+  return [
+    `lab ${name} - ${command.summary}`,
+    '',
+    ...rows.map(([left, right]) => `  ${left!.padEnd(width)}  ${right}`),
+  ].join('\n');
 }

@@ -9,8 +9,11 @@ export const down: Command = {
   options: { name: nameOption },
   async run({ name }) {
     const lab = assertLabName(String(name));
-    assertPossible({ platform: process.platform, uid: process.getuid?.() });
+    assertPossible();
     const found = labLeavings(lab).length > 0;
-    await consoleProgress().step(found ? `Remove lab ${lab}` : `Lab ${lab} does not exist; clear what may be left`, () => removeLab(lab));
+    await consoleProgress().step(
+      found ? `Remove lab ${lab}` : `Lab ${lab} does not exist; clear what may be left`,
+      () => removeLab(lab),
+    );
   },
 };

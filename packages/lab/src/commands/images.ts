@@ -8,7 +8,7 @@ export const images: Command = {
   async run({ name, json }) {
     const nodes = await listNodeImages(Lab.open(String(name)));
     if (json) return console.log(JSON.stringify(nodes, null, 2));
-    const refs = [...new Set(Object.values(nodes).flat())].sort();
+    const refs = [...new Set(Object.values(nodes).flat())].toSorted();
     for (const ref of refs) {
       const missing = Object.keys(nodes).filter((node) => !nodes[node]!.includes(ref));
       console.log(missing.length > 0 ? `${ref}   (not on ${missing.join(', ')})` : ref);

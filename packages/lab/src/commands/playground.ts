@@ -14,8 +14,17 @@ export const playground: Command = {
   summary: 'a Kubernetes on this machine with the operator and a demo cluster; Ctrl-C removes it',
   options: {
     nodes: { type: 'string', default: '3', value: 'N', description: 'how many nodes' },
-    valkey: { type: 'string', default: '9.1', value: 'VERSION', description: `Valkey of the demo cluster: ${VALKEY_VERSIONS.join(', ')}` },
-    context: { type: 'string', value: 'NAME', description: 'use this kubeconfig context instead of making a Kubernetes' },
+    valkey: {
+      type: 'string',
+      default: '9.1',
+      value: 'VERSION',
+      description: `Valkey of the demo cluster: ${VALKEY_VERSIONS.join(', ')}`,
+    },
+    context: {
+      type: 'string',
+      value: 'NAME',
+      description: 'use this kubeconfig context instead of making a Kubernetes',
+    },
     keep: { type: 'boolean', description: 'leave it running after Ctrl-C (make playground-down removes it)' },
     detach: { type: 'boolean', description: 'return when it is ready and leave it running' },
     json: jsonOption,
@@ -23,7 +32,11 @@ export const playground: Command = {
   async run({ nodes, valkey, context, keep, detach, json }) {
     const version = String(valkey);
     if (!VALKEY_VERSIONS.includes(version)) {
-      throw new LabError('BadArgument', `--valkey ${version} must be one of ${VALKEY_VERSIONS.join(', ')}`, 'pick one of them');
+      throw new LabError(
+        'BadArgument',
+        `--valkey ${version} must be one of ${VALKEY_VERSIONS.join(', ')}`,
+        'pick one of them',
+      );
     }
     const start = Date.now();
     const signal = abortOnInterrupt();
@@ -35,7 +48,9 @@ export const playground: Command = {
       signal,
     });
     const stays = Boolean(detach || context);
-    console.log(json ? JSON.stringify(place) : formatWelcome(place, { took: Date.now() - start, stays, keep: Boolean(keep) }));
+    console.log(
+      json ? JSON.stringify(place) : formatWelcome(place, { took: Date.now() - start, stays, keep: Boolean(keep) }),
+    );
     if (stays) return;
     await interrupted(signal);
     process.exitCode = 0;
@@ -52,7 +67,10 @@ async function interrupted(signal: AbortSignal): Promise<void> {
   clearInterval(alive);
 }
 
-function formatWelcome({ kubeconfig, context, kubectl }: Playground, { took, stays, keep }: { took: number; stays: boolean; keep: boolean }): string {
+function formatWelcome(
+  { kubeconfig, context, kubectl }: Playground,
+  { took, stays, keep }: { took: number; stays: boolean; keep: boolean },
+): string {
   const rows: [string, string][] = [];
   if (kubeconfig) rows.push(['KUBECONFIG', `export KUBECONFIG=${kubeconfig}`]);
   if (context) rows.push(['Context', context]);

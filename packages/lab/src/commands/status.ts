@@ -19,9 +19,27 @@ function formatReport(report: LabReport): string {
     return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')}`.trimEnd());
   };
   if (report.exists) {
-    lines.push(`  kubeconfig  ${report.kubeconfig}`, `  kubectl     ${report.kubectl}`, `  volumes     ${report.volumes}`, '');
-    lines.push(...table([['COMPONENT', 'STATE', 'PID', 'LOG'], ...report.components.map((c) => [c.name, c.state, String(c.pid ?? '-'), c.log])]), '');
-    if (report.nodes.length > 0) lines.push(...table([['NODE', 'READY', 'ZONE', 'ADDRESS'], ...report.nodes.map((n) => [n.name, n.ready, n.zone, n.address])]), '');
+    lines.push(
+      `  kubeconfig  ${report.kubeconfig}`,
+      `  kubectl     ${report.kubectl}`,
+      `  volumes     ${report.volumes}`,
+      '',
+    );
+    lines.push(
+      ...table([
+        ['COMPONENT', 'STATE', 'PID', 'LOG'],
+        ...report.components.map((c) => [c.name, c.state, String(c.pid ?? '-'), c.log]),
+      ]),
+      '',
+    );
+    if (report.nodes.length > 0)
+      lines.push(
+        ...table([
+          ['NODE', 'READY', 'ZONE', 'ADDRESS'],
+          ...report.nodes.map((n) => [n.name, n.ready, n.zone, n.address]),
+        ]),
+        '',
+      );
   }
   if (report.problems.length === 0) lines.push('  ✓ nothing is wrong');
   for (const { what, remedy } of report.problems) lines.push(`  ✗ ${what}`, `    what to do: ${remedy}`);

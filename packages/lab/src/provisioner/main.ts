@@ -17,7 +17,9 @@ const [kubeconfig, labDir] = process.argv.slice(2);
 if (!kubeconfig || !labDir) throw new Error('usage: provisioner KUBECONFIG LAB-DIRECTORY');
 
 const volumePath = (node: string, volume: string) => join(labDir, node, 'volumes', volume);
-const client = new KubeClient({ transport: createHttpTransport(await kubeconfigAccess({ env: { KUBECONFIG: kubeconfig } })) });
+const client = new KubeClient({
+  transport: createHttpTransport(await kubeconfigAccess({ env: { KUBECONFIG: kubeconfig } })),
+});
 const onError = (error: unknown) => console.error(String(error));
 const claims = new ResourceCache({ client, resource: persistentVolumeClaims, onError });
 const volumes = new ResourceCache({ client, resource: persistentVolumes, onError });
@@ -31,14 +33,24 @@ async function reconcile(): Promise<void> {
   running = true;
   while (again) {
     again = false;
-    const actions = planVolumes(claims.list(), volumes.list(), { storageClass: STORAGE_CLASS, provisioner: PROVISIONER, path: volumePath });
+    const actions = planVolumes(claims.list(), volumes.list(), {
+      storageClass: STORAGE_CLASS,
+      provisioner: PROVISIONER,
+      path: volumePath,
+    });
     for (const action of actions) await act(action).catch(onError);
   }
   running = false;
 }
 
 async function act(action: VolumeAction): Promise<void> {
-  console.log(JSON.stringify({ time: new Date().toISOString(), ...action, volume: typeof action.volume === 'string' ? action.volume : action.volume.metadata.name }));
+  console.log(
+    JSON.stringify({
+      time: new Date().toISOString(),
+      ...action,
+      volume: typeof action.volume === 'string' ? action.volume : action.volume.metadata.name,
+    }),
+  );
   switch (action.do) {
     case 'create': {
       const path = volumePath(action.node, action.volume.metadata.name);
@@ -50,7 +62,12 @@ async function act(action: VolumeAction): Promise<void> {
     case 'grow': {
       const capacity = { storage: action.storage };
       await client.mergePatch(persistentVolumes, { name: action.volume }, { spec: { capacity } });
-      await client.mergePatch(persistentVolumeClaims, action.claim, { status: { capacity } }, { subresource: 'status' });
+      await client.mergePatch(
+        persistentVolumeClaims,
+        action.claim,
+        { status: { capacity } },
+        { subresource: 'status' },
+      );
       return;
     }
     case 'remove':

@@ -29,12 +29,18 @@ export function planVolumes(
       .filter((claim) => claim.spec?.storageClassName === kind.storageClass)
       .flatMap((claim) => planClaim(claim, byName.get(volumeName(claim)), kind)),
     ...own
-      .filter((volume) => volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy === 'Delete')
+      .filter(
+        (volume) => volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy === 'Delete',
+      )
       .map((volume) => ({ do: 'remove' as const, volume: volume.metadata.name, node: nodeOf(volume) })),
   ];
 }
 
-function planClaim(claim: Live<PersistentVolumeClaim>, volume: Live<PersistentVolume> | undefined, kind: VolumeClass): VolumeAction[] {
+function planClaim(
+  claim: Live<PersistentVolumeClaim>,
+  volume: Live<PersistentVolume> | undefined,
+  kind: VolumeClass,
+): VolumeAction[] {
   const node = claim.metadata.annotations?.[SELECTED_NODE];
   const wanted = claim.spec?.resources?.requests?.storage;
   if (!wanted || claim.metadata.deletionTimestamp) return [];
@@ -50,7 +56,12 @@ function volumeName(claim: Live<PersistentVolumeClaim>): string {
   return `pvc-${claim.metadata.uid}`;
 }
 
-function buildVolume(claim: Live<PersistentVolumeClaim>, node: string, storage: string, kind: VolumeClass): PersistentVolume {
+function buildVolume(
+  claim: Live<PersistentVolumeClaim>,
+  node: string,
+  storage: string,
+  kind: VolumeClass,
+): PersistentVolume {
   const name = volumeName(claim);
   return {
     apiVersion: 'v1',
