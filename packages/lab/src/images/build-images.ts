@@ -1,5 +1,3 @@
-import { acquireLock } from '../binaries/process-lock.ts';
-import { cacheDir } from '../cache-dir.ts';
 import { LabError } from '../errors.ts';
 import type { Step } from '../progress.ts';
 import type { App } from './app-image.ts';
@@ -39,7 +37,6 @@ const UNUSED_MS = 7 * 24 * 3600 * 1000;
 export async function buildImages(options: BuildImagesOptions): Promise<BuiltImage[]> {
   const recipes = choose(labImages(options.apps), options.only);
   const { step, binariesDir, arch = hostArch(), refresh } = options;
-  await using _lock = await acquireLock(cacheDir('images'), () => step.note('waiting for another build of images'));
   await using debian = new DebianPackages({ refresh });
   const workshop: Workshop = { arch, binariesDir, step, debian, cache: new LayerCache({ refresh }) };
 

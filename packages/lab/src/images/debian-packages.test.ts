@@ -48,9 +48,9 @@ test('packages that were fetched before need neither apt nor network', async () 
 });
 
 test.for([
-  ['damaged', 'a packagE', false],
-  ['to be refreshed', 'a package', true],
-] as const)('a package that is %s is asked for again', async ([_why, content, refresh]) => {
+  { why: 'damaged', content: 'a packagE', refresh: false },
+  { why: 'to be refreshed', content: 'a package', refresh: true },
+])('a package that is $why is asked for again', async ({ content, refresh }) => {
   await using cache = await cacheWithoutApt();
   const locked = await lockLiblzf(cache.debs);
   await writeFile(locked.path, content);

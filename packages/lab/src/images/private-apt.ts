@@ -86,7 +86,7 @@ export class PrivateApt implements AsyncDisposable {
         error,
       );
     }
-    const reasons = said.split('\n').filter((line) => line.startsWith('E:'));
+    const reasons = said.match(/\bE: .*/g) ?? [];
     return new LabError(
       'ImageUnavailable',
       `apt could not get packages from Debian ${this.#suites}: ${reasons.join(' ') || said}`,
@@ -101,6 +101,7 @@ function privateConfig(dir: string, arch: Arch): string {
   return `
 #clear APT::Update;
 #clear APT::Architectures;
+APT::Update::Error-Mode "any";
 APT::Architecture "${arch}";
 APT::Architectures "${arch}";
 APT::Sandbox::User "root";

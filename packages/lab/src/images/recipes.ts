@@ -7,7 +7,6 @@ import { appConfig, appLayers, type App } from './app-image.ts';
 import type { Layer } from './layer-cache.ts';
 import type { ImageConfig } from './oci-image.ts';
 import { packageLayer, type PackageLayerRecipe } from './package-layer.ts';
-import { pauseLayer } from './pause-layer.ts';
 import { entryOf, NONROOT, VALKEY } from './rootfs.ts';
 import type { TarEntry } from './tar.ts';
 import type { Workshop } from './workshop.ts';
@@ -58,12 +57,7 @@ export function labImages(ours: readonly App[] = apps): ImageRecipe[] {
     ]),
     valkey('9.1', { from: [['forky'], ['sid']], packages: [...libraries, 'libssl3t64'] }),
     exporter('1.69.0'),
-    {
-      name: 'pause',
-      refs: () => ['registry.k8s.io/pause:3.10'],
-      config: { user: `${NONROOT}:${NONROOT}`, entrypoint: ['/pause'] },
-      layers: (workshop) => [pauseLayer(workshop)],
-    },
+    pause(),
     {
       name: 'coredns',
       refs: () => ['registry.k8s.io/coredns/coredns:v1.15.0'],
@@ -128,6 +122,18 @@ function exporter(version: string): ImageRecipe {
         main: { package: 'prometheus-redis-exporter', version },
         files: { redis_exporter: 'usr/bin/prometheus-redis-exporter' },
       }),
+    ],
+  };
+}
+
+/** Kubernetes' name, but Debian's program for the same job: it holds the pod's namespaces, reaps orphans, ends when told. */
+function pause(): ImageRecipe {
+  return {
+    name: 'pause',
+    refs: () => ['registry.k8s.io/pause:3.10'],
+    config: { user: `${NONROOT}:${NONROOT}`, entrypoint: ['/pause', '-P'] },
+    layers: (workshop) => [
+      packageLayer(workshop, { from: [TRIXIE], packages: ['catatonit'], files: { pause: 'usr/bin/catatonit' } }),
     ],
   };
 }
