@@ -4,35 +4,32 @@
  * A trailing * stands for any ending. Old names of a setting are listed beside the new one: Valkey accepts both.
  */
 export const ownedSettings = [
-  // The address, the identity and the wiring of a node.
+  // The address, the identity and the wiring of a node, and how its process runs and ends.
+  'availability-zone',
   'bind',
   'bind-source-addr',
   'cluster-*',
   'daemonize',
-  'mptcp',
+  'import-mode',
+  'logfile',
   'pidfile',
   'port',
   'protected-mode',
   'rdma-*',
-  'repl-mptcp',
-  'replica-announce-ip',
-  'replica-announce-port',
-  'replica-announced',
+  'replica-announce-*',
   'replicaof',
-  'slave-announce-ip',
-  'slave-announce-port',
+  'shutdown-on-sigint',
+  'shutdown-on-sigterm',
+  'slave-announce-*',
   'slaveof',
-  'socket-mark-id',
   'supervised',
+  'syslog-*',
+  'unixsocket',
+  'unixsocketgroup',
+  'unixsocketperm',
+  // spec.tls
   'tls-*',
-  'unixsocket*',
-  'availability-zone',
-  'proc-title-template',
-  'set-proc-title',
-  'shutdown-on-*',
-  'shutdown-timeout',
-  // Users and passwords: ValkeyClusterAcl, and the operator's own user.
-  'acl-pubsub-default',
+  // spec.acl, and the operator's own users.
   'aclfile',
   'masterauth',
   'masteruser',
@@ -40,10 +37,9 @@ export const ownedSettings = [
   'primaryuser',
   'requirepass',
   'user',
-  // Files and code.
+  // Files, code and protections.
   'appenddirname',
   'appendfilename',
-  'crash-log-enabled',
   'dbfilename',
   'dir',
   'enable-debug-command',
@@ -51,9 +47,7 @@ export const ownedSettings = [
   'enable-protected-configs',
   'include',
   'loadmodule',
-  'logfile',
   'rename-command',
-  'syslog-*',
   // spec.backup
   'appendfsync',
   'appendonly',
@@ -67,8 +61,6 @@ export const ownedSettings = [
   'min-slaves-to-write',
   'repl-diskless-sync',
   'repl-diskless-sync-delay',
-  'replica-priority',
-  'slave-priority',
 ] as const;
 
 const ownedNames = new Set<string>(ownedSettings.filter((pattern) => !pattern.endsWith('*')));
