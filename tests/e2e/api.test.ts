@@ -1,4 +1,4 @@
-import { apiVersion, kindByName } from '@valkey-operator/api';
+import { apiVersion, kindByName, validate, valkeyCluster } from '@valkey-operator/api';
 import { readFixtures, type Fixture, type FixtureObject } from '@valkey-operator/api/fixtures';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,12 +38,44 @@ describe('what is refused, with the message of the fixture', () => {
   });
 });
 
+describe('the validator off-cluster', () => {
+  const [{ documents }] = readFixtures('ValkeyCluster/full.yaml') as [Fixture];
+  const [{ status: _, ...full }] = documents as [FixtureObject];
+
+  test('gives the verdict of the API server for every field that is missing or wrong', async () => {
+    const mutations = fieldsOf(full.spec).flatMap((path) => wrong.map((value) => ({ path: ['spec', ...path], value })));
+    const verdicts = await mapInBatches(mutations, 16, async ({ path, value }) => {
+      const mutant = replaceAt(full, path, value);
+      const { ok, complaints } = await server.send('POST', `${collection(full)}?${dryRun}`, JSON.stringify(mutant));
+      return { path: path.join('.'), value, ok, complaints, ours: validate(valkeyCluster, mutant) };
+    });
+    expect(verdicts.filter(({ ok }) => ok).length).toBeGreaterThan(100);
+    expect(verdicts.filter(({ ok, ours }) => ok !== (ours.length === 0))).toEqual([]);
+  });
+});
+
 describe('what may change after creation', () => {
   const updates = readFixtures('*/{accepted,rejected}/*.yaml').filter(({ documents }) => documents.length === 2);
 
   test.each(updates)('$name', async (fixture) => {
     const { ok, complaints } = await tryUpdate(fixture);
     expect({ ok, complaints }).toEqual({ ok: fixture.expected.length === 0, complaints: fixture.expected });
+  });
+});
+
+describe('what the operator may report', () => {
+  const reports = readFixtures('*/full.yaml').filter(({ documents: [object] }) => object!.status);
+
+  test.each(reports)('$name', async ({ documents: [object] }) => {
+    const { resourceVersion } = (await create(object!)).object.metadata!;
+    const reported = await server.send(
+      'PUT',
+      `${item(object!)}/status?${dryRun}`,
+      render(object!, { resourceVersion }),
+    );
+    await remove(object!);
+    expect(reported.complaints).toEqual([]);
+    expect(reported.object).toMatchObject({ status: object!.status });
   });
 });
 
@@ -70,6 +102,30 @@ describe('kubectl', () => {
     await remove(cluster);
   });
 });
+
+const wrong = [undefined, '', -1, true, { a: 'b' }];
+
+type Path = readonly string[];
+
+function fieldsOf(value: unknown): Path[] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([key, child]) => [[key], ...fieldsOf(child).map((path) => [key, ...path])]);
+}
+
+/** A copy in which one field, or item of a list, has another value, or is gone. */
+function replaceAt<T>(value: T, [key, ...rest]: Path, replacement: unknown): T {
+  const copy = { ...value } as Record<string, unknown>;
+  copy[key!] = rest.length === 0 ? replacement : replaceAt(copy[key!], rest, replacement);
+  return (Array.isArray(value) ? Object.values(copy).filter((item) => item !== undefined) : copy) as T;
+}
+
+async function mapInBatches<T, R>(items: readonly T[], size: number, map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += size) {
+    results.push(...(await Promise.all(items.slice(start, start + size).map(map))));
+  }
+  return results;
+}
 
 function collection({ kind }: FixtureObject): string {
   return `/apis/${apiVersion}/namespaces/${namespace}/${kindByName(kind)!.plural}`;

@@ -17,7 +17,7 @@ export const builtInDefaults = {
   // No delay: the operator attaches replicas one at a time, so there is nobody to wait for.
   replication: { disklessSync: true, disklessSyncDelay: 0, minReplicasToWrite: 0, minReplicasMaxLag: 10 },
   services: { client: { type: 'ClusterIP' }, read: { enabled: false }, external: { enabled: false } },
-  sidecarImage: { name: 'ghcr.io/valkey-operator/sidecar', tag: 'v0.1.0', pullPolicy: 'IfNotPresent' },
+  sidecarImage: { name: 'ghcr.io/valkey-operator/sidecar', tag: '0.1.0', pullPolicy: 'IfNotPresent' },
   exporter: {
     enabled: false,
     image: { name: 'docker.io/oliver006/redis_exporter', tag: 'v1.86.0', pullPolicy: 'IfNotPresent' },

@@ -16,7 +16,8 @@ export interface Fixture {
 export interface FixtureObject {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  readonly spec: Record<string, unknown>;
+  readonly spec: object;
+  readonly status?: object;
 }
 
 const directory = new URL('../fixtures/', import.meta.url);

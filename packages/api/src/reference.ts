@@ -44,7 +44,7 @@ export function renderReference(kind: Kind, { sample }: ReferenceInput): string 
 export function renderIndex(kinds: readonly Kind[]): string {
   const rows = kinds.map(
     (kind) =>
-      `| [${kind.kind}](${pageName(kind)}) | ${kind.shortNames.join(', ')} | ${yesNo(kind.installed)} | ${kind.description} |`,
+      `| [${kind.kind}](${pageName(kind)}) | ${kind.shortNames.join(', ')} | ${yesNo(kind.installed)} | ${escape(kind.description)} |`,
   );
   return `${['| kind | short name | installed | what it is |', '|---|---|---|---|', ...rows].join('\n')}\n`;
 }

@@ -3,20 +3,19 @@ import { age, defineKind, phase, type Resource } from '../define-kind.ts';
 import { clustersInUse, nodeOutcome } from '../fields/clusters-in-use.ts';
 import { choice, list, object, text } from '../schema/field.ts';
 import { objectName } from '../schema/name.ts';
+import type { Rule } from '../schema/rule.ts';
+
+const secretStays: Rule = {
+  rule: 'self == oldSelf',
+  message: 'must not change after creation: change the users inside the Secret, or create another ValkeyClusterAcl',
+  reason: 'FieldValueForbidden',
+};
 
 const spec = object('Where the users of Valkey are defined.', {
   secretName: objectName(
     'Secret with the key acl-definitions.yaml, or the SecretProviderClass that mounts it. Immutable.',
-  ).meta({
-    'x-kubernetes-validations': [
-      {
-        rule: 'self == oldSelf',
-        message:
-          'must not change after creation: change the users inside the Secret, or create another ValkeyClusterAcl',
-        reason: 'FieldValueForbidden',
-      },
-    ],
-  }),
+    { rules: [secretStays] },
+  ),
   secretType: choice(
     'Secret: read by the operator and mounted. SecretsStore: mounted by the CSI driver, so that only the pods can read it.',
     ['Secret', 'SecretsStore'],

@@ -3,7 +3,7 @@ import { conditions, observedGeneration } from '../conditions.ts';
 import { age, defineKind, type Resource } from '../define-kind.ts';
 import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
 import { orchestrationKinds } from '../fields/orchestration.ts';
-import { choice, flag, integer, list, object, text, timestamp } from '../schema/field.ts';
+import { anything, choice, flag, integer, list, object, text, timestamp } from '../schema/field.ts';
 import { objectName } from '../schema/name.ts';
 
 const slotRanges = list('Ranges of slots.', text('A range: 0-5460.', { max: 16 }), { max: 4096 });
@@ -69,6 +69,9 @@ const status = object('Detail of the cluster; written at most once a second and 
   shards: list('Every shard.', shard, { max: 500, key: 'id' }).optional(),
   migrations: list('Slots on their way.', migration, { max: 500 }).optional(),
   orchestrationLog: list('The last steps, newest last.', logEntry, { max: logLength }).optional(),
+  effectiveSpec: anything(
+    'The spec with all defaults, as last put into effect: a default that changes is shown against it before it acts.',
+  ).optional(),
   tls: tlsStatus.optional(),
   acl: aclStatus.optional(),
   exporter: exporterStatus.optional(),

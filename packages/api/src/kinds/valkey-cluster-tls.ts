@@ -2,6 +2,7 @@ import { conditions, observedGeneration } from '../conditions.ts';
 import { age, defineKind, ready, reason, type Resource } from '../define-kind.ts';
 import { certificateSchedule } from '../fields/operator-mtls.ts';
 import { clustersInUse } from '../fields/clusters-in-use.ts';
+import { ports } from '../ports.ts';
 import { cron } from '../schema/cron.ts';
 import { choice, flag, integer, object, text, timestamp } from '../schema/field.ts';
 import { objectName } from '../schema/name.ts';
@@ -22,6 +23,12 @@ const oneExternalSource: Rule = {
   fieldPath: '.issuerRef',
 };
 
+const portsDiffer: Rule = {
+  rule: `self.disableNonTlsPort || self.tlsPort != ${ports.valkey}`,
+  message: `must not be ${ports.valkey} while disableNonTlsPort is false: the port without TLS is there`,
+  fieldPath: '.tlsPort',
+};
+
 const spec = object(
   'TLS settings of Valkey. Without externalCerts and issuerRef the operator issues and rotates the certificates.',
   {
@@ -32,7 +39,7 @@ const spec = object(
     internalCerts: object('Certificates issued by the operator.', certificateSchedule).optional(),
     tlsSecretName: objectName('The Secret that the pods mount; none: <name>-tls of the cluster.').optional(),
     disableNonTlsPort: flag('Close the port without TLS.').default(true),
-    tlsPort: integer('Port with TLS.', { min: 1024, max: 55_535 }).default(6379),
+    tlsPort: integer('Port with TLS.', { min: 1024, max: 65_535 }).default(ports.valkey),
     tlsAuthClients: flag('Require a certificate of every client.').default(true),
     tlsCluster: flag('Use TLS on the cluster bus.').default(true),
     tlsReplication: flag('Use TLS between primaries and replicas.').default(true),
@@ -56,7 +63,7 @@ const spec = object(
       'When pods may restart for a certificate that Valkey cannot reload live, in UTC: "0 4 * * 6,0".',
     ).optional(),
   },
-  { rules: [oneExternalSource] },
+  { rules: [oneExternalSource, portsDiffer] },
 );
 
 export const valkeyClusterTls = defineKind({

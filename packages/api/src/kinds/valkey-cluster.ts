@@ -8,7 +8,7 @@ import { orchestration, pendingOrchestrations, plan } from '../fields/orchestrat
 import { minReplicasReachable, replication } from '../fields/replication.ts';
 import { services } from '../fields/services.ts';
 import { integer, object, text, timestamp } from '../schema/field.ts';
-import { deploymentName } from '../schema/name.ts';
+import { validDeploymentName } from '../schema/name.ts';
 
 const masterCount = integer('Number of primaries, that is of shards. Changing it moves slots, online.', {
   min: 3,
@@ -71,7 +71,7 @@ export const valkeyCluster = defineKind({
   spec: clusterSpec,
   status,
   builtIn: builtInDefaults,
-  rules: [...deploymentName],
+  rules: validDeploymentName,
   scale: { spec: '.spec.masterCount', status: '.status.masterCount', selector: '.status.selector' },
   columns: [
     ready,

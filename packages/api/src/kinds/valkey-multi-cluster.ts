@@ -5,7 +5,7 @@ import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/nod
 import { orchestration } from '../fields/orchestration.ts';
 import { duration } from '../schema/duration.ts';
 import { choice, flag, integer, list, object, text, timestamp } from '../schema/field.ts';
-import { deploymentName, objectName } from '../schema/name.ts';
+import { objectName, validDeploymentName } from '../schema/name.ts';
 import type { Rule } from '../schema/rule.ts';
 
 const localOrRemote: Rule = {
@@ -67,7 +67,7 @@ export const valkeyMultiCluster = defineKind({
   description: 'One Valkey cluster over several regions, each a Kubernetes cluster.',
   installed: false,
   spec,
-  rules: [...deploymentName],
+  rules: validDeploymentName,
   status: object('What the deployment is.', {
     phase: phase.optional(),
     observedGeneration: observedGeneration.optional(),

@@ -2,7 +2,7 @@ import { conditions, observedGeneration } from '../conditions.ts';
 import { age, defineKind, phase, type Resource } from '../define-kind.ts';
 import { backupStore, encryption } from '../fields/backup-store.ts';
 import { choice, integer, object, text, timestamp } from '../schema/field.ts';
-import { objectName } from '../schema/name.ts';
+import { deploymentName, objectName } from '../schema/name.ts';
 import { exactlyOneOf, immutableSpec } from '../schema/rule.ts';
 import { clusterSpec } from './valkey-cluster.ts';
 
@@ -24,7 +24,7 @@ const spec = object(
     source,
     encryption: encryption.optional(),
     cluster: object('The new ValkeyCluster. It may have another number of shards than the backup.', {
-      name: objectName('Its name; it must not exist yet.'),
+      name: deploymentName('Its name; it must not exist yet.'),
       spec: clusterSpec,
     }),
   },

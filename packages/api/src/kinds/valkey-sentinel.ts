@@ -6,7 +6,7 @@ import { orchestration } from '../fields/orchestration.ts';
 import { replication } from '../fields/replication.ts';
 import { resources } from '../fields/resources.ts';
 import { integer, object, text } from '../schema/field.ts';
-import { deploymentName } from '../schema/name.ts';
+import { validDeploymentName } from '../schema/name.ts';
 import type { Rule } from '../schema/rule.ts';
 
 const quorumReachable: Rule = {
@@ -59,7 +59,7 @@ export const valkeySentinel = defineKind({
     'A primary with replicas, watched by sentinels. The Services <name>-primary and <name>-replicas follow the roles.',
   installed: false,
   spec,
-  rules: [...deploymentName],
+  rules: validDeploymentName,
   status: object('What the deployment is.', {
     phase: phase.optional(),
     observedGeneration: observedGeneration.optional(),

@@ -4,7 +4,7 @@ import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-s
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
 import { orchestration } from '../fields/orchestration.ts';
 import { object, text } from '../schema/field.ts';
-import { deploymentName } from '../schema/name.ts';
+import { validDeploymentName } from '../schema/name.ts';
 
 const spec = object(
   'What the instance shall be. A field left out is built in.',
@@ -19,7 +19,7 @@ export const valkeyStandalone = defineKind({
   description: 'A single Valkey, without replicas.',
   installed: false,
   spec,
-  rules: [...deploymentName],
+  rules: validDeploymentName,
   status: object('What the instance is.', {
     phase: phase.optional(),
     observedGeneration: observedGeneration.optional(),

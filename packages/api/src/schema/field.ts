@@ -62,6 +62,11 @@ export function object<S extends z.core.$ZodLooseShape>(
     .meta(annotate(description, constraints, atomic ? { 'x-kubernetes-map-type': 'atomic' } : {}));
 }
 
+/** An object whose shape is checked elsewhere. */
+export function anything(description: string) {
+  return z.looseObject({}).meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
+}
+
 interface ListShape extends Constraints {
   readonly max: number;
   /** The field which identifies an item, so that server-side apply merges items instead of replacing the list. */

@@ -18,6 +18,7 @@ export interface StructuralSchema {
   additionalProperties?: StructuralSchema;
   items?: StructuralSchema;
   'x-kubernetes-int-or-string'?: true;
+  'x-kubernetes-preserve-unknown-fields'?: true;
   'x-kubernetes-list-type'?: 'atomic' | 'map';
   'x-kubernetes-list-map-keys'?: string[];
   'x-kubernetes-map-type'?: 'atomic';

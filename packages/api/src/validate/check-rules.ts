@@ -1,6 +1,7 @@
 import { isTransition, type Rule } from '../schema/rule.ts';
 import type { StructuralSchema } from '../schema/structural.ts';
 import { holds } from './cel.ts';
+import { tooMany } from './explain-issue.ts';
 
 /** Walks value and schema side by side and checks what zod does not: CEL rules, unique keys, sizes of maps. */
 export function checkRules(schema: StructuralSchema, value: unknown, previous: unknown, path = ''): string[] {
@@ -35,7 +36,7 @@ function checkProperties(
 
 function checkSize({ maxProperties = Infinity }: StructuralSchema, value: object, path: string): string[] {
   const size = Object.keys(value).length;
-  return size > maxProperties ? [`${path}: Too many: ${size}: must have at most ${maxProperties} items`] : [];
+  return size > maxProperties ? [`${path}: ${tooMany(size, maxProperties)}`] : [];
 }
 
 function checkUnique(schema: StructuralSchema, items: readonly unknown[], path: string): string[] {

@@ -31,6 +31,14 @@ describe.each(readFixtures('*/rejected/*.yaml'))('$name', ({ documents, expected
   });
 });
 
+describe('statuses', () => {
+  const fixtures = readFixtures('*/full.yaml').filter(({ documents: [object] }) => object!.status);
+
+  test.each(fixtures)('the status in $name fits its schema', ({ documents: [object] }) => {
+    expect(kindOf(object!.kind).status.parse(object!.status)).toEqual(object!.status);
+  });
+});
+
 describe('fixtures', () => {
   test.each(allKinds.map((kind) => kind.kind))('show a minimal and a full %s', (kind) => {
     expect(readFixtures(`${kind}/{minimal,full}.yaml`)).toHaveLength(2);

@@ -2,7 +2,7 @@ import { openApiSchema } from '../crd.ts';
 import type { Kind } from '../define-kind.ts';
 import type { StructuralSchema } from '../schema/structural.ts';
 import { checkRules } from './check-rules.ts';
-import { explainIssue } from './explain-issue.ts';
+import { explainIssues } from './explain-issue.ts';
 import { pruneNulls } from './prune-nulls.ts';
 
 /**
@@ -12,10 +12,16 @@ import { pruneNulls } from './prune-nulls.ts';
  * Status is left out, as the API server takes it through the status subresource only.
  */
 export function validate(kind: Kind, candidate: object, previous?: object): string[] {
-  const object = pruneNulls(withoutStatus(candidate));
+  const object = asReceived(candidate);
   const parsed = kind.schema.safeParse(object);
-  if (!parsed.success) return parsed.error.issues.flatMap((issue) => explainIssue(issue, object));
-  return checkRules(schemaOf(kind), parsed.data, previous && kind.schema.parse(pruneNulls(withoutStatus(previous))));
+  if (!parsed.success) return explainIssues(parsed.error.issues, object);
+  const before = previous && kind.schema.parse(asReceived(previous));
+  return checkRules(schemaOf(kind), parsed.data, before);
+}
+
+function asReceived(object: object): object {
+  const { status: _, ...rest } = object as { status?: unknown };
+  return pruneNulls(rest);
 }
 
 const schemas = new WeakMap<Kind, StructuralSchema>();
@@ -24,9 +30,4 @@ function schemaOf(kind: Kind): StructuralSchema {
   const schema = schemas.get(kind) ?? openApiSchema(kind);
   schemas.set(kind, schema);
   return schema;
-}
-
-function withoutStatus(object: object): object {
-  const { status: _, ...rest } = object as { status?: unknown };
-  return rest;
 }
