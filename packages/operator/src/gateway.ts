@@ -1,0 +1,70 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { childNames, TOKEN_AUDIENCE } from '@valkey-operator/core';
+import { type KubeClient, type Leadership, reviewToken } from '@valkey-operator/kube';
+import { CONTRACT_REVISION, type NodeReport } from '@valkey-operator/rpc';
+import {
+  createOperatorGateway,
+  type CredentialSource,
+  notLeaderError,
+  type OnPeerRefused,
+  type RpcServer,
+  TokenCache,
+  type TokenOwner,
+} from '@valkey-operator/rpc/operator';
+import type { Metrics } from './metrics.ts';
+
+export interface GatewayOptions {
+  client: KubeClient;
+  credentials: CredentialSource;
+  trustDomain: string;
+  version: string;
+  /** The valid term of this process, if it leads. */
+  leadership: () => Leadership | undefined;
+  onReport: (report: NodeReport) => void;
+  onRefused: OnPeerRefused;
+  metrics: Metrics;
+}
+
+const POD_NAME = 'authentication.kubernetes.io/pod-name';
+const POD_UID = 'authentication.kubernetes.io/pod-uid';
+/** How long a sidecar that called should expect a session to be opened. */
+const STAY_CONNECTED_MS = 30_000;
+
+/** Where heartbeats and events of all sidecars arrive. Only the leader listens to them. */
+export function createGateway(options: GatewayOptions): RpcServer {
+  const { client, credentials, trustDomain, version, leadership, onReport, onRefused, metrics } = options;
+  const hear = (kind: string, report: NodeReport | undefined) => {
+    const term = leadership();
+    if (!term) throw notLeaderError('');
+    metrics.heartbeats.inc({ kind });
+    if (report) onReport(report);
+    return {
+      guidance: {
+        contractRevision: CONTRACT_REVISION,
+        operatorVersion: version,
+        leaderEpoch: BigInt(term.epoch),
+        ...(report?.readiness?.ready ? {} : { stayConnected: durationFromMs(STAY_CONNECTED_MS) }),
+      },
+    };
+  };
+  return createOperatorGateway({
+    credentials,
+    trustDomain,
+    onRefused,
+    tokens: new TokenCache({ review: (token) => reviewOwner(client, token) }),
+    isMember: (owner, { cluster }) => owner.serviceAccount === childNames(cluster).serviceAccount,
+    implementation: {
+      heartbeat: ({ report }) => hear('heartbeat', report),
+      reportEvent: ({ event, report }) => hear(event?.kind.case ?? 'unknown', report),
+    },
+  });
+}
+
+/** The pod behind a service account token, if the token is bound to one. */
+async function reviewOwner(client: KubeClient, token: string): Promise<TokenOwner | undefined> {
+  const user = await reviewToken(client, token, [TOKEN_AUDIENCE]);
+  const [, namespace, serviceAccount] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user?.username ?? '') ?? [];
+  const [podName] = user?.extra?.[POD_NAME] ?? [];
+  const [podUid] = user?.extra?.[POD_UID] ?? [];
+  return namespace && serviceAccount && podName && podUid ? { namespace, serviceAccount, podName, podUid } : undefined;
+}

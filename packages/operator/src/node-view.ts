@@ -1,0 +1,117 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { KnownNodeView, NodeClusterView, NodeView } from '@valkey-operator/core';
+import {
+  CertificatePurpose,
+  type ClusterReport,
+  ClusterState,
+  DataState,
+  GateReason,
+  type KnownNode,
+  LinkState,
+  type NodeReport,
+  type OpenSlot,
+  type ProcessReport,
+  ProcessState,
+  Role,
+} from '@valkey-operator/rpc';
+
+/** The report as plain values that the planner, which knows no wire, can decide on. */
+export function toNodeView(report: NodeReport, receivedAt: number, live: boolean): NodeView {
+  const { cluster, replication, memory, config } = report;
+  const certificate = report.certificates.find(({ purpose }) => purpose === CertificatePurpose.MTLS);
+  return {
+    receivedAt,
+    live,
+    process: toProcess(report.process),
+    ...(cluster && { cluster: toCluster(cluster) }),
+    ...(replication && {
+      replication: {
+        offset: Number(replication.offset),
+        linkUp: replication.link === LinkState.UP,
+        syncInProgress: replication.syncInProgress,
+        syncedOnce: replication.syncedOnce,
+      },
+    }),
+    ...(memory && {
+      memory: { usedBytes: Number(memory.usedBytes), maxBytes: Number(memory.maxBytes), keys: Number(memory.keys) },
+    }),
+    config: {
+      runningHash: config?.runningHash ?? '',
+      renderedHash: config?.renderedHash ?? '',
+      message: config?.message ?? '',
+    },
+    dataState: DATA_STATES[report.data?.state ?? DataState.UNSPECIFIED] ?? 'unknown',
+    ...(certificate?.notAfter && {
+      certificate: { thumbprint: certificate.thumbprint, notAfter: timestampMs(certificate.notAfter) },
+    }),
+    ready: report.readiness?.ready ?? false,
+    message: report.readiness?.message ?? '',
+  };
+}
+
+function toProcess(process: ProcessReport | undefined): NodeView['process'] {
+  const gate = process?.gate;
+  return {
+    state: PROCESS_STATES[process?.state ?? ProcessState.UNSPECIFIED] ?? 'unknown',
+    ...(gate && {
+      gate: {
+        reason: GATE_REASONS[gate.reason] ?? 'unknown',
+        message: gate.message,
+        since: gate.since ? timestampMs(gate.since) : 0,
+      },
+    }),
+    ...(process?.version && { version: process.version }),
+    ...(process?.runId && { runId: process.runId }),
+    restarts: process?.restarts ?? 0,
+  };
+}
+
+function toCluster(cluster: ClusterReport): NodeClusterView {
+  return {
+    nodeId: cluster.nodeId,
+    shardId: cluster.shardId,
+    role: cluster.role === Role.REPLICA ? 'replica' : 'primary',
+    ...(cluster.primaryId && { primaryId: cluster.primaryId }),
+    configEpoch: Number(cluster.configEpoch),
+    currentEpoch: Number(cluster.currentEpoch),
+    stateOk: cluster.state === ClusterState.OK,
+    slots: cluster.slots,
+    slotsAssigned: cluster.slotsAssigned,
+    slotsOk: cluster.slotsOk,
+    nodes: cluster.nodes.map(toKnownNode),
+    openSlots: cluster.openSlots.map(toOpenSlot),
+  };
+}
+
+function toKnownNode(node: KnownNode): KnownNodeView {
+  const { id, ip, port, flags, primaryId, linkConnected, slots } = node;
+  const configEpoch = Number(node.configEpoch);
+  return { id, ip, port, flags, configEpoch, linkConnected, slots, ...(primaryId && { primaryId }) };
+}
+
+function toOpenSlot({ slot, direction }: OpenSlot): NodeClusterView['openSlots'][number] {
+  if (direction.case === 'importingFrom') return { slot, importingFrom: direction.value };
+  return direction.case === 'migratingTo' ? { slot, migratingTo: direction.value } : { slot };
+}
+
+// A sidecar of the next version may say something that is not in these tables: then it is not known.
+const PROCESS_STATES: Partial<Record<ProcessState, NodeView['process']['state']>> = {
+  [ProcessState.ABSENT]: 'absent',
+  [ProcessState.GATED]: 'gated',
+  [ProcessState.STARTING]: 'starting',
+  [ProcessState.LOADING]: 'loading',
+  [ProcessState.RUNNING]: 'running',
+  [ProcessState.UNRESPONSIVE]: 'unresponsive',
+  [ProcessState.STOPPING]: 'stopping',
+  [ProcessState.EXITED]: 'exited',
+};
+
+const DATA_STATES: Partial<Record<DataState, NodeView['dataState']>> = {
+  [DataState.EMPTY]: 'empty',
+  [DataState.IDENTITY_ONLY]: 'identity-only',
+  [DataState.PRESENT]: 'present',
+};
+
+const GATE_REASONS: Partial<Record<GateReason, string>> = Object.fromEntries(
+  Object.entries(GateReason).map(([name, value]) => [value, name]),
+);

@@ -1,0 +1,61 @@
+import type { NodeView, PodView } from '@valkey-operator/core';
+import type { Live, Pod } from '@valkey-operator/kube';
+
+/** A container that waits for these only waits for its turn. */
+const ORDINARY_WAITS = new Set(['PodInitializing', 'ContainerCreating']);
+
+/** A pod as the planner sees it: where it is, how it is, and what its sidecar said. */
+export function viewPod(pod: Live<Pod>, zones: ReadonlyMap<string, string | undefined>, report?: NodeView): PodView {
+  const { metadata, spec, status } = pod;
+  const { name, uid, creationTimestamp, deletionTimestamp, labels = {}, annotations = {}, finalizers = [] } = metadata;
+  const kubernetesNode = spec?.nodeName;
+  return {
+    name,
+    uid,
+    ordinal: ordinalOf(name),
+    phase: (status?.phase ?? 'Unknown') as PodView['phase'],
+    ready: findCondition(pod, 'Ready')?.status === 'True',
+    createdAt: Date.parse(creationTimestamp ?? ''),
+    labels,
+    annotations,
+    finalizers,
+    valkeyRestarts: status?.containerStatuses?.find((container) => container.name === 'valkey')?.restartCount ?? 0,
+    ...withoutUndefined({
+      ip: status?.podIP,
+      kubernetesNode,
+      zone: kubernetesNode && zones.get(kubernetesNode),
+      deletionTimestamp,
+      unschedulable: whyUnschedulable(pod),
+      waiting: findStuckContainer(pod),
+      report,
+    }),
+  };
+}
+
+/** The number at the end of a StatefulSet's pod, or of the claim of such a pod. */
+export function ordinalOf(name: string): number {
+  return Number(/-(\d+)$/.exec(name)?.[1] ?? -1);
+}
+
+export function withoutUndefined<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const known = Object.entries(object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [K in keyof T]?: NonNullable<T[K]> };
+}
+
+function findCondition({ status }: Live<Pod>, type: string) {
+  return status?.conditions?.find((condition) => condition.type === type);
+}
+
+function whyUnschedulable(pod: Live<Pod>): string | undefined {
+  const scheduled = findCondition(pod, 'PodScheduled');
+  return scheduled?.status === 'False' ? (scheduled.message ?? scheduled.reason) : undefined;
+}
+
+function findStuckContainer({ status }: Live<Pod>): PodView['waiting'] {
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  for (const { name: container, state } of containers) {
+    const { reason, message = '' } = state?.waiting ?? {};
+    if (reason && !ORDINARY_WAITS.has(reason)) return { container, reason, message };
+  }
+  return undefined;
+}
