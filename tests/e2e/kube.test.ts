@@ -72,8 +72,10 @@ async function detour(): Promise<{
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const cut = (): void => {
+  const cut = (): number => {
+    const count = pairs.size;
     for (const pair of pairs) for (const socket of pair) socket.destroy();
+    return count;
   };
   onTestFinished(() => {
     cut();
@@ -147,12 +149,12 @@ describe('a cache of a real API server', () => {
     const way = await detour();
     const { cache, changes, errors } = await mirror(way.client);
     for (let round = 0; round < 5; round += 1) {
-      way.cut();
+      expect(way.cut()).toBeGreaterThan(0);
       await client.mergePatch(configMaps, { namespace, name: `c${10 + round}` }, { data: { v: 'cut' } });
       await expectSameAsServer(cache, 30_000);
     }
     expect(changes.toSorted()).toEqual([10, 11, 12, 13, 14].map((index) => `modified c${index}`));
-    expect(errors.length).toBeGreaterThanOrEqual(5);
+    expect(errors).not.toEqual([]);
   });
 
   test('notices within 60 s that its watch is silently dead, and lists anew over another connection', async () => {
@@ -248,7 +250,7 @@ describe('a status', () => {
 });
 
 describe('tokens', () => {
-  test('are vouched for with their pod-bound owner, for the right audience only, and carry only their own rights', async () => {
+  test('are vouched for with their owner, for the right audience only, and carry only their own rights', async () => {
     const ref = { namespace, name: 'carts' };
     await client.create(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: ref });
     const request = (audiences?: string[]): Promise<{ status: { token: string } }> =>

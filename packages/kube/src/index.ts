@@ -7,17 +7,16 @@
 export { asBearer, type ClusterAccess, type Credentials } from './access.ts';
 export type { CallOptions, CallRecord } from './api-call.ts';
 export { backoffMs, type BackoffLimits, type Random } from './backoff.ts';
-export {
-  type ApplyOptions,
-  type DeleteOptions,
-  FIELD_MANAGER,
-  type JsonPatchOperation,
-  KubeClient,
-  type KubeClientOptions,
-  type ListOptions,
-  type SubresourceOptions,
-  type WatchOptions,
-} from './client.ts';
+export type {
+  ApplyOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  KubeClientOptions,
+  ListOptions,
+  SubresourceOptions,
+  WatchOptions,
+} from './client-options.ts';
+export { FIELD_MANAGER, KubeClient } from './client.ts';
 export { type Clock, sleep, systemClock } from './clock.ts';
 export { type Condition, findCondition, setCondition } from './conditions.ts';
 export { isKubeError, KubeError, type KubeErrorCode, type Remedy, type StatusCause } from './error.ts';

@@ -95,6 +95,7 @@ describe('a resource cache', () => {
     await clock.advance(15_000);
     expect(changes).toEqual(['added a u1', 'added b u2']);
     expect(count('limit=')).toBe(1);
+    expect(count('resourceVersion=101')).toBe(1);
   });
 
   test('lists again after 410, and shows delete and re-create in the gap as two changes', async () => {
