@@ -20,7 +20,10 @@ function generate(): Map<string, string> {
     files.set(join(crds, kind.installed ? '' : 'upcoming', `${kind.plural}.yaml`), renderCrd(kind));
     files.set(join(reference, pageName(kind)), page(renderReference(kind, { sample: sampleOf(kind) })));
   }
-  files.set(join(reference, 'kinds.md'), page(`# Kinds\n\n${renderIndex(allKinds)}`));
+  files.set(
+    join(reference, 'kinds.md'),
+    page(`# Kinds\n\nHow all of them behave and refuse: [README](README.md).\n\n${renderIndex(allKinds)}`),
+  );
   return files;
 }
 
