@@ -1,4 +1,5 @@
 import { LabError } from '../errors.ts';
+import { withLock } from '../process-lock.ts';
 import type { Step } from '../progress.ts';
 import type { App } from './app-image.ts';
 import type { BlobStore } from './blob-store.ts';
@@ -37,22 +38,28 @@ const UNUSED_MS = 7 * 24 * 3600 * 1000;
 export async function buildImages(options: BuildImagesOptions): Promise<BuiltImage[]> {
   const recipes = choose(labImages(options.apps), options.only);
   const { step, binariesDir, arch = hostArch(), refresh } = options;
-  await using debian = new DebianPackages({ refresh });
-  const workshop: Workshop = { arch, binariesDir, step, debian, cache: new LayerCache({ refresh }) };
+  const cache = new LayerCache({ refresh });
+  const build = async () => {
+    await using debian = new DebianPackages({ refresh });
+    const images = await buildAll({ arch, binariesDir, step, debian, cache }, recipes);
+    await cache.store.removeUnused(UNUSED_MS);
+    return images;
+  };
+  // A second lab that starts meanwhile would do the same work; it waits and then finds it done.
+  return withLock(cache.store.dir, build, { onWait: () => step.note('waiting for another build of images') });
+}
 
-  const { store } = workshop.cache;
-
+async function buildAll(workshop: Workshop, recipes: ImageRecipe[]): Promise<BuiltImage[]> {
   let done = 0;
   const built = await allDone(
     recipes.map(async (recipe) => {
       const images = await buildImage(workshop, recipe);
-      step.progress(++done, recipes.length, 'images');
+      workshop.step.progress(++done, recipes.length, 'images');
       return images;
     }),
   ).catch((error: unknown) => {
-    throw explain(error, store.dir);
+    throw explain(error, workshop.cache.store.dir);
   });
-  await store.removeUnused(UNUSED_MS);
   return built.flat();
 }
 
