@@ -61,13 +61,3 @@ describe('the lockfile', () => {
     for (const version of Object.values(asked)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   });
 });
-
-describe('a package that knip leaves out', () => {
-  const { ignoreWorkspaces } = JSON.parse(readFileSync(join(root, 'knip.json'), 'utf8')) as {
-    ignoreWorkspaces: string[];
-  };
-
-  test.for(ignoreWorkspaces)('is still empty, otherwise it is to be looked at: %s', (workspace) => {
-    expect(readFileSync(join(root, workspace, 'src/index.ts'), 'utf8')).toBe('export {};\n');
-  });
-});

@@ -20,7 +20,7 @@ export const builtInDefaults = {
   sidecarImage: { name: 'ghcr.io/valkey-operator/sidecar', tag: '0.1.0', pullPolicy: 'IfNotPresent' },
   exporter: {
     enabled: false,
-    image: { name: 'docker.io/oliver006/redis_exporter', tag: 'v1.86.0', pullPolicy: 'IfNotPresent' },
+    image: { name: 'docker.io/oliver006/redis_exporter', tag: 'v1.69.0', pullPolicy: 'IfNotPresent' },
     port: ports.exporter,
     resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } },
   },
