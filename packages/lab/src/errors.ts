@@ -27,3 +27,9 @@ export class LabError extends Error {
     this.remedy = remedy;
   }
 }
+
+/** A disk can fill up anywhere, in any file that is written. */
+export function explainError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOSPC') return error;
+  return new LabError('DiskFull', `the disk is full: ${error.message}`, 'free some space and run this again', error);
+}

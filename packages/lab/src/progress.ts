@@ -21,9 +21,10 @@ const TITLE_WIDTH = 46;
 const QUIET_REPORT_MS = 15_000;
 
 export function seconds(ms: number): string {
-  return ms < 60_000
-    ? `${(ms / 1000).toFixed(1)} s`
-    : `${Math.floor(ms / 60_000)}m ${Math.round((ms % 60_000) / 1000)}s`;
+  const tenths = Math.round(ms / 100);
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
+  const whole = Math.round(ms / 1000);
+  return `${Math.floor(whole / 60)}m ${whole % 60}s`;
 }
 
 export function progressBar(done: number, total: number, width = 20): string {
@@ -32,14 +33,19 @@ export function progressBar(done: number, total: number, width = 20): string {
 }
 
 export interface ConsoleProgressOptions {
-  out?: NodeJS.WriteStream;
+  out?: Pick<NodeJS.WriteStream, 'write' | 'isTTY' | 'columns'>;
+  env?: NodeJS.ProcessEnv;
   now?: () => number;
 }
 
 /** Progress for people: a spinner that turns into a tick on a terminal, plain lines anywhere else. */
-export function consoleProgress({ out = process.stderr, now = Date.now }: ConsoleProgressOptions = {}): Progress {
-  const live = out.isTTY && !process.env.CI;
-  const colour = live && !process.env.NO_COLOR;
+export function consoleProgress({
+  out = process.stderr,
+  env = process.env,
+  now = Date.now,
+}: ConsoleProgressOptions = {}): Progress {
+  const live = out.isTTY && !env.CI;
+  const colour = live && !env.NO_COLOR;
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 
   return {

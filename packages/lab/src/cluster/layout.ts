@@ -71,10 +71,18 @@ export function assertLabName(name: string): string {
 }
 
 export function assertNodeCount(count: number): number {
-  if (!Number.isInteger(count) || count < 1 || count > MAX_NODES) {
-    throw new LabError('BadArgument', `a lab must have 1 to ${MAX_NODES} nodes, not ${count}`, 'pick another NODES');
-  }
+  if (!Number.isInteger(count) || count < 1 || count > MAX_NODES) throw badNodeCount(count);
   return count;
+}
+
+/** A number of nodes as a person types it. */
+export function parseNodeCount(text: string): number {
+  if (!/^\d+$/.test(text)) throw badNodeCount(`"${text}"`);
+  return assertNodeCount(Number(text));
+}
+
+function badNodeCount(given: number | string): LabError {
+  return new LabError('BadArgument', `a lab must have 1 to ${MAX_NODES} nodes, not ${given}`, 'pick another NODES');
 }
 
 export function nameLab(name: string): LabNames {

@@ -37,8 +37,8 @@ export function startComponent(spec: ComponentSpec): ProcessId {
       env: { PATH: toolPath(), HOME: '/root' },
     });
     child.on('error', () => {}); // the missing pid says the same
-    const startTime = child.pid === undefined ? undefined : startTimeOf(child.pid);
-    if (startTime === undefined) {
+    const id = child.pid === undefined ? undefined : identifyProcess(child.pid);
+    if (!id) {
       throw new LabError(
         'ComponentFailed',
         `${spec.name} cannot be started`,
@@ -46,7 +46,7 @@ export function startComponent(spec: ComponentSpec): ProcessId {
       );
     }
     child.unref();
-    return { pid: child.pid!, startTime };
+    return id;
   } finally {
     closeSync(log);
   }
@@ -64,6 +64,12 @@ function namespaceCommand({ netns, mountNamespace }: ComponentSpec): string[] {
     ...(mountNamespace ? [`--mount=${mountNamespace}`] : []),
   ];
   return flags.length > 0 ? ['nsenter', ...flags, '--'] : [];
+}
+
+/** The process that has this pid now. */
+export function identifyProcess(pid: number): ProcessId | undefined {
+  const startTime = startTimeOf(pid);
+  return startTime === undefined ? undefined : { pid, startTime };
 }
 
 export function isAlive(id: ProcessId): boolean {

@@ -5,8 +5,10 @@ export interface Command {
   summary: string;
   /** Options beyond --help; the description becomes the help text. */
   options: Record<string, CommandOption>;
-  run(values: Record<string, string | boolean | undefined>): Promise<void>;
+  run(values: OptionValues): Promise<void>;
 }
+
+export type OptionValues = Record<string, string | boolean | undefined>;
 
 export interface CommandOption {
   type: 'string' | 'boolean';
@@ -17,6 +19,7 @@ export interface CommandOption {
 }
 
 export const nameOption = { type: 'string', default: 'lab', value: 'NAME', description: 'which lab' } as const;
+export const nodesOption = { type: 'string', default: '3', value: 'N', description: 'how many nodes' } as const;
 export const jsonOption = { type: 'boolean', description: 'print JSON for programs' } as const;
 
 export function parseOptions(command: Command): NonNullable<ParseArgsConfig['options']> {

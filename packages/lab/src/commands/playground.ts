@@ -1,19 +1,20 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { parseNodeCount } from '../cluster/layout.ts';
 import { removeLab } from '../cluster/remove-lab.ts';
 import { LabError } from '../errors.ts';
 import { abortOnInterrupt } from '../interrupt.ts';
 import { PLAYGROUND, startPlayground, type Playground } from '../playground.ts';
 import { consoleProgress, seconds } from '../progress.ts';
-import { jsonOption, type Command } from './command.ts';
+import { jsonOption, nodesOption, type Command } from './command.ts';
 
 const VALKEY_VERSIONS = ['8.0', '8.1', '9.1'];
 
 export const playground: Command = {
   summary: 'a Kubernetes on this machine with the operator and a demo cluster; Ctrl-C removes it',
   options: {
-    nodes: { type: 'string', default: '3', value: 'N', description: 'how many nodes' },
+    nodes: nodesOption,
     valkey: {
       type: 'string',
       default: '9.1',
@@ -41,7 +42,7 @@ export const playground: Command = {
     const start = Date.now();
     const signal = abortOnInterrupt();
     const place = await startPlayground({
-      nodes: Number(nodes),
+      nodes: parseNodeCount(String(nodes)),
       valkey: version,
       ...(context ? { context: String(context) } : {}),
       progress: consoleProgress(),

@@ -1,18 +1,19 @@
 import { createLab } from '../cluster/create-lab.ts';
+import { parseNodeCount } from '../cluster/layout.ts';
 import { abortOnInterrupt } from '../interrupt.ts';
 import { consoleProgress } from '../progress.ts';
-import { nameOption, type Command } from './command.ts';
+import { nameOption, nodesOption, type Command } from './command.ts';
 
 export const up: Command = {
   summary: 'start a lab; the last line printed is the path of its admin kubeconfig',
   options: {
     name: nameOption,
-    nodes: { type: 'string', default: '3', value: 'N', description: 'how many nodes' },
+    nodes: nodesOption,
   },
   async run({ name, nodes }) {
     const lab = await createLab({
       name: String(name),
-      nodes: Number(nodes),
+      nodes: parseNodeCount(String(nodes)),
       progress: consoleProgress(),
       signal: abortOnInterrupt(),
     });
