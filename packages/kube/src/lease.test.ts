@@ -19,7 +19,12 @@ interface Candidate {
   stop: () => Promise<void>;
 }
 
-function candidate(api: FakeApi, identity: string, clockSkewMs = 0): Candidate {
+function candidate(
+  api: FakeApi,
+  identity: string,
+  clockSkewMs = 0,
+  isPredecessor?: (holder: string) => boolean,
+): Candidate {
   const clock = new FakeClock(Date.UTC(2026, 10, 15) + clockSkewMs);
   const terms: Leadership[] = [];
   const stop = new AbortController();
@@ -35,6 +40,7 @@ function candidate(api: FakeApi, identity: string, clockSkewMs = 0): Candidate {
       namespace: 'ops',
       name: 'operator',
       identity,
+      ...(isPredecessor && { isPredecessor }),
       clock,
       random: () => 0.5,
     }),
@@ -74,6 +80,47 @@ describe('a leader election', () => {
       renewTime: '2026-11-15T00:00:00.000000Z',
       leaseTransitions: epoch,
     });
+  });
+
+  test('does not wait for a predecessor that has certainly ended', async () => {
+    const api = new FakeApi();
+    const before = candidate(api, 'pod-1_first');
+    await settle();
+    before.isCutOff = true;
+    const after = candidate(api, 'pod-1_second', 0, (holder) => holder.startsWith('pod-1_'));
+    await settle();
+    expect(after.election.leadership?.epoch).toBe(before.terms[0]!.epoch + 1);
+  });
+
+  test('begins above an epoch that somebody has seen, when the lease was set back', async () => {
+    const api = new FakeApi();
+    const a = candidate(api, 'a');
+    await settle();
+    const seen = a.terms[0]!.epoch + 40;
+    expect(a.election.surpass(seen)).toBe(true);
+    expect(a.terms[0]!.isValid()).toBe(false);
+    await settle();
+    expect(a.election.leadership?.epoch).toBe(seen + 1);
+    expect(spec(api)?.leaseTransitions).toBe(seen + 1);
+  });
+
+  test('lets no one talk it into an epoch that no lease can have reached', async () => {
+    const api = new FakeApi();
+    const a = candidate(api, 'a');
+    await settle();
+    expect(a.election.surpass(2 ** 31)).toBe(false);
+    expect(a.terms[0]!.isValid()).toBe(true);
+  });
+
+  test('waits for the other when it was told of a higher epoch because another leads', async () => {
+    const api = new FakeApi();
+    const a = candidate(api, 'a');
+    await settle();
+    const b = candidate(api, 'b');
+    b.election.surpass(a.terms[0]!.epoch);
+    await pass(60_000, [a, b]);
+    expect(b.terms).toEqual([]);
+    expect(a.terms[0]!.isValid()).toBe(true);
   });
 
   test('leaves a lease alone that is renewed, whatever the clocks say', async () => {

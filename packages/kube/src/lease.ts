@@ -22,6 +22,8 @@ export interface LeaderElectionOptions {
   name: string;
   /** Unique per process, not per pod: a restarted container is another candidate. */
   identity: string;
+  /** Whether a holder is a former run of this very candidate that has certainly ended; it is not waited for. */
+  isPredecessor?: (identity: string) => boolean;
   times?: LeaseTimes;
   /** Failed requests; the election goes on. */
   onError?: (error: unknown) => void;
@@ -36,6 +38,8 @@ const TIMES: LeaseTimes = { durationMs: 15_000, deadlineMs: 10_000, periodMs: 2_
  * the seconds since 2026, beyond any earlier term as long as terms change less than once a second.
  */
 const EPOCH_ORIGIN = Date.UTC(2026, 0, 1);
+/** Clocks of two candidates may differ by this many seconds. */
+const EPOCH_SLACK = 3600;
 
 /**
  * Elects one leader with a coordination.k8s.io Lease. No clocks are compared: each candidate measures on its own how long
@@ -45,14 +49,28 @@ export class LeaderElection {
   readonly #options: Required<LeaderElectionOptions>;
   #term: Term | undefined;
   #seen = { record: '', at: 0 };
+  #floor = 0;
 
   constructor(options: LeaderElectionOptions) {
-    this.#options = { times: TIMES, onError: () => {}, clock: systemClock, random: Math.random, ...options };
+    const defaults = { times: TIMES, onError: () => {}, clock: systemClock, random: Math.random };
+    this.#options = { ...defaults, isPredecessor: () => false, ...options };
   }
 
   /** The term that is valid at this moment, if any. */
   get leadership(): Leadership | undefined {
     return this.#term?.isValid() ? this.#term : undefined;
+  }
+
+  /**
+   * Somebody has seen this epoch, so a term at or below it is of no use: it ends, and the next begins above. Needed when the
+   * lease was set back, as by a restored etcd; if another really leads, its lease keeps this candidate waiting. False for an
+   * epoch that no lease can have reached: who says so is mistaken or lies.
+   */
+  surpass(epoch: number): boolean {
+    if (epoch > secondsSinceOrigin(this.#options.clock.now()) + EPOCH_SLACK) return false;
+    this.#floor = Math.max(this.#floor, epoch);
+    if (this.#term && this.#term.epoch <= epoch) this.#term.lose();
+    return true;
   }
 
   /**
@@ -77,7 +95,7 @@ export class LeaderElection {
     const startedAt = clock.monotonic();
     const lease = await client.get(leases, { namespace, name }, call);
     if (lease && !this.#isFree(lease)) return undefined;
-    const epoch = nextEpoch(lease, clock.now());
+    const epoch = Math.max(nextEpoch(lease, clock.now()), this.#floor + 1);
     const metadata = { namespace, name, resourceVersion: lease?.metadata.resourceVersion };
     const spec = { ...this.#renewal(), acquireTime: formatMicroTime(clock.now()), leaseTransitions: epoch };
     try {
@@ -94,12 +112,12 @@ export class LeaderElection {
   }
 
   #isFree(lease: Live<Lease>): boolean {
-    const { identity, clock, times } = this.#options;
+    const { identity, isPredecessor, clock, times } = this.#options;
     const { holderIdentity, renewTime, leaseTransitions, leaseDurationSeconds } = lease.spec ?? {};
     const record = `${holderIdentity} ${renewTime} ${leaseTransitions}`;
     if (record !== this.#seen.record) this.#seen = { record, at: clock.monotonic() };
     // Its own name in it: a term of this process that it lost, or whose first answer never came.
-    if (!holderIdentity || holderIdentity === identity) return true;
+    if (!holderIdentity || holderIdentity === identity || isPredecessor(holderIdentity)) return true;
     const durationMs = leaseDurationSeconds ? leaseDurationSeconds * 1000 : times.durationMs;
     return clock.monotonic() >= this.#seen.at + durationMs;
   }
@@ -185,5 +203,9 @@ export class LeaderElection {
 
 function nextEpoch(lease: Live<Lease> | undefined, now: number): number {
   const last = lease?.spec?.leaseTransitions;
-  return last === undefined ? Math.max(1, Math.floor((now - EPOCH_ORIGIN) / 1000)) : last + 1;
+  return last === undefined ? Math.max(1, secondsSinceOrigin(now)) : last + 1;
+}
+
+function secondsSinceOrigin(now: number): number {
+  return Math.floor((now - EPOCH_ORIGIN) / 1000);
 }

@@ -5,6 +5,7 @@ export { CommandUnanswered, openSession } from './open-session.ts';
 export { createOperatorGateway } from './operator-gateway.ts';
 export { recordRefusals } from './refusal-recorder.ts';
 export { connectToSidecar } from './sidecar-channel.ts';
+export { findStaleLeader } from './stale-leader.ts';
 export { TokenCache } from './token-cache.ts';
 export type { CredentialSource } from './credential-source.ts';
 export type { CommandRequest, OperatorSession, SessionOptions } from './open-session.ts';

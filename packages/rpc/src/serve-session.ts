@@ -5,13 +5,13 @@ import type { CommandExecutor } from './command-executor.ts';
 import type { NodeReport } from './gen/valkey/sidecar/v1/node_report_pb.ts';
 import {
   SessionResponseSchema,
-  StaleLeaderSchema,
   type Hello,
   type SessionRequest,
   type SessionResponse,
   type SidecarService,
 } from './gen/valkey/sidecar/v1/sidecar_service_pb.ts';
 import { MessageQueue } from './message-queue.ts';
+import { staleLeaderError } from './stale-leader.ts';
 
 /** The reports of this sidecar. */
 export interface ReportSource {
@@ -74,10 +74,7 @@ async function* serveSession(
   function greet(hello: Hello | undefined): void {
     if (!hello) throw new ConnectError('a session begins with hello', Code.InvalidArgument);
     if (executor.observeEpoch(hello.leaderEpoch)) return;
-    const value = { highestEpoch: executor.leaderEpoch };
-    throw new ConnectError(`leader epoch ${hello.leaderEpoch} has been replaced`, Code.FailedPrecondition, undefined, [
-      { desc: StaleLeaderSchema, value },
-    ]);
+    throw staleLeaderError(hello.leaderEpoch, executor.leaderEpoch);
   }
 
   /** A slow reader is sent the newest report only: the ones it has missed tell it nothing more. */
