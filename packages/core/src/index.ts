@@ -3,4 +3,9 @@
  * people, and what the status should read. No I/O, no clock, no random; the operator observes before and acts after.
  */
 export type * from './actions.ts';
+export { buildChildren, podCount, type ChildrenInput } from './builders/children.ts';
+export { childMetadata } from './builders/metadata.ts';
+export { childNames } from './builders/names.ts';
+export { TOKEN_AUDIENCE } from './builders/pod-template.ts';
+export { planCluster } from './plan.ts';
 export type * from './snapshot.ts';

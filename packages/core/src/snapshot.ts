@@ -132,6 +132,8 @@ export interface KnownNodeView {
   readonly id: string;
   readonly ip: string;
   readonly port: number;
+  /** As announced, `<pod>.<service>.<namespace>.svc`: tells whose node it is after its address has changed. */
+  readonly hostname?: string;
   readonly flags: readonly string[];
   readonly primaryId?: string;
   readonly configEpoch: number;
@@ -166,4 +168,6 @@ export interface CertificateView {
   readonly thumbprint: string;
   readonly notBefore: number;
   readonly notAfter: number;
+  /** When to issue the next one; the operator spreads this time, so that not all clusters renew at once. */
+  readonly renewAt: number;
 }

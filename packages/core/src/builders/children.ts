@@ -9,6 +9,8 @@ export interface ChildrenInput {
   readonly cluster: ValkeyCluster;
   readonly spec: EffectiveClusterSpec;
   readonly operator: OperatorView;
+  /** Pods to have at present, where that is not yet what the spec asks for. */
+  readonly replicas?: number;
 }
 
 /** Pods that a cluster of this spec has. */
@@ -30,15 +32,15 @@ export function buildChildren(input: ChildrenInput): ChildObject[] {
   ];
 }
 
-export function buildStatefulSet({ cluster, spec, operator }: ChildrenInput): ChildObject {
+export function buildStatefulSet({ cluster, spec, operator, replicas }: ChildrenInput): ChildObject {
   const names = childNames(cluster.metadata.name);
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: childMetadata(cluster, names.statefulSet),
+    metadata: childMetadata({ ...cluster, spec }, names.statefulSet),
     spec: {
       serviceName: names.headlessService,
-      replicas: podCount(spec),
+      replicas: replicas ?? podCount(spec),
       // All pods at once: which of them become primaries is decided after Kubernetes has placed them.
       podManagementPolicy: 'Parallel',
       // Only the operator knows which pod may go when.
@@ -63,13 +65,13 @@ function claimTemplate(cluster: ValkeyCluster, pvc: NonNullable<EffectiveCluster
   };
 }
 
-function buildServiceAccount({ cluster }: ChildrenInput): ChildObject {
-  const metadata = childMetadata(cluster, childNames(cluster.metadata.name).serviceAccount);
+function buildServiceAccount({ cluster, spec }: ChildrenInput): ChildObject {
+  const metadata = childMetadata({ ...cluster, spec }, childNames(cluster.metadata.name).serviceAccount);
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false };
 }
 
 function buildConfigMap({ cluster, spec }: ChildrenInput): ChildObject {
-  const metadata = childMetadata(cluster, childNames(cluster.metadata.name).configMap);
+  const metadata = childMetadata({ ...cluster, spec }, childNames(cluster.metadata.name).configMap);
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -79,12 +81,12 @@ function buildConfigMap({ cluster, spec }: ChildrenInput): ChildObject {
 }
 
 /** Names for pods, also before they are ready: nodes must find each other in order to become ready. */
-function buildHeadlessService({ cluster }: ChildrenInput): ChildObject {
+function buildHeadlessService({ cluster, spec }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: childMetadata(cluster, childNames(name).headlessService),
+    metadata: childMetadata({ ...cluster, spec }, childNames(name).headlessService),
     spec: {
       clusterIP: 'None',
       publishNotReadyAddresses: true,
@@ -96,7 +98,7 @@ function buildHeadlessService({ cluster }: ChildrenInput): ChildObject {
 
 function buildClientService({ cluster, spec }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
-  const metadata = childMetadata(cluster, childNames(name).clientService);
+  const metadata = childMetadata({ ...cluster, spec }, childNames(name).clientService);
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -110,18 +112,18 @@ function buildClientService({ cluster, spec }: ChildrenInput): ChildObject {
 }
 
 /** Nobody may evict a pod by itself: the operator lets them go one at a time (D2). */
-function buildDisruptionBudget({ cluster }: ChildrenInput): ChildObject {
+function buildDisruptionBudget({ cluster, spec }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
-    metadata: childMetadata(cluster, childNames(name).disruptionBudget),
+    metadata: childMetadata({ ...cluster, spec }, childNames(name).disruptionBudget),
     spec: { minAvailable: '100%', selector: { matchLabels: selectorLabels(name) } },
   };
 }
 
 /** Clients reach the client port; the bus is for members only, the sidecar's ports for the operator and the kubelet. */
-function buildNetworkPolicy({ cluster, operator }: ChildrenInput): ChildObject {
+function buildNetworkPolicy({ cluster, spec, operator }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
   const members = { podSelector: { matchLabels: selectorLabels(name) } };
   const operatorPods = {
@@ -131,7 +133,7 @@ function buildNetworkPolicy({ cluster, operator }: ChildrenInput): ChildObject {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: childMetadata(cluster, childNames(name).networkPolicy),
+    metadata: childMetadata({ ...cluster, spec }, childNames(name).networkPolicy),
     spec: {
       podSelector: members.podSelector,
       policyTypes: ['Ingress'],
@@ -149,12 +151,12 @@ function buildNetworkPolicy({ cluster, operator }: ChildrenInput): ChildObject {
   };
 }
 
-function buildDetail({ cluster }: ChildrenInput): ChildObject {
+function buildDetail({ cluster, spec }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
   return {
     apiVersion,
     kind: 'ValkeyClusterStatus',
-    metadata: childMetadata(cluster, childNames(name).status),
+    metadata: childMetadata({ ...cluster, spec }, childNames(name).status),
     spec: { clusterRef: name },
   };
 }

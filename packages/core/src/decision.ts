@@ -1,0 +1,47 @@
+import type { OrchestrationKind, Reason } from '@valkey-operator/api';
+import type { Action, NodeAction, NodeCommand, NodeGuard, Plan } from './actions.ts';
+import type { ClusterSnapshot } from './snapshot.ts';
+import type { Member, Topology } from './topology.ts';
+
+export interface PlanView {
+  readonly snapshot: ClusterSnapshot;
+  readonly topology: Topology;
+}
+
+/** What one planner has found. Without stages it waits: for Valkey itself, for a pod, for a person. */
+export interface Decision {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly stages?: Plan['stages'];
+  /** What it is a part of, where that is not plain healing. */
+  readonly kind?: OrchestrationKind;
+  /** It will not end by itself: the message says what a person can do. */
+  readonly held?: boolean;
+  readonly events?: Plan['events'];
+  readonly wakeAfterMs?: number;
+}
+
+/** Looks at one thing that may be wrong, and says nothing when it is not. */
+export type Planner = (view: PlanView) => Decision | undefined;
+
+/** An order to the node of a member; the guard binds it to the pod and to the node it was decided for. */
+export function order(
+  member: Member,
+  command: NodeCommand,
+  reason: Reason,
+  guard: Partial<NodeGuard> = {},
+): NodeAction {
+  const bound = { podUid: member.pod.uid, nodeId: member.id, ...guard };
+  return { type: 'CommandNode', pod: member.pod.name, guard: bound, command, reason };
+}
+
+/** Side by side: the first stages together, then the second ones. What fails in one list does not keep the others from starting. */
+export function mergeStages(...lists: readonly Plan['stages'][]): Action[][] {
+  const length = Math.max(0, ...lists.map((stages) => stages.length));
+  return Array.from({ length }, (_, index) => lists.flatMap((stages) => stages[index] ?? []));
+}
+
+/** The stages that have something in them. */
+export function stagesOf(...stages: readonly (readonly Action[])[]): Plan['stages'] {
+  return stages.filter((stage) => stage.length > 0);
+}

@@ -1,0 +1,75 @@
+import { assignSlotsEvenly } from '@valkey-operator/valkey';
+import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
+import { placeShards } from '../placement.ts';
+import type { Member, Topology } from '../topology.ts';
+import { introduce } from './introduce.ts';
+
+/**
+ * Forms a cluster of nodes that own nothing: first the slots, while the nodes do not know each other yet, then the
+ * introductions, then the replicas, all in one plan, because each command ends with the effect that the next one needs. A
+ * birth that was cut short goes on as repair: slots that nobody has, strangers, nodes without a shard.
+ */
+export function planBirth({ topology }: PlanView): Decision | undefined {
+  const { shards, silent, formed, members, missing } = topology;
+  const isUnborn = shards.length === 0 && silent.every(({ slots }) => slots.isEmpty);
+  if (!isUnborn) return undefined;
+  const kind = formed ? 'Heal' : 'Create';
+  if (!topology.allKnown) return { kind, reason: 'WaitingForPods', message: describeWait(topology) };
+
+  const placed = placeShards(
+    members.filter(({ pod }) => pod.ordinal < topology.wantedPods),
+    topology.shardCount,
+  );
+  const ranges = assignSlotsEvenly(placed.length);
+  const primaries = placed.map(([primary]) => primary);
+  const [hub, ...others] = primaries;
+  if (hub === undefined || missing.length > 0) return undefined;
+  const replicas = placed.flatMap(([primary, ...rest]) => rest.map((replica) => ({ replica, primary })));
+  const assignments = primaries.flatMap((primary, index) => {
+    const slots = String(ranges[index]);
+    const addSlots = order(primary, { do: 'addSlots', slots }, 'Creating', {
+      role: 'primary',
+      slotOwners: [{ slots, nodeId: '' }],
+    });
+    return isUnmet(primary) ? [setEpoch(primary, index + 1), addSlots] : [addSlots];
+  });
+  return {
+    kind,
+    reason: 'Creating',
+    message: `The nodes have started; ${placed.length} primaries share the slots among them and get their replicas.`,
+    stages: stagesOf(
+      assignments,
+      [
+        ...introduce(hub, [...others, ...replicas.map(({ replica }) => replica)]),
+        // Directly as well: a replica must know its primary before it can follow it, and gossip takes its time.
+        ...replicas
+          .filter(({ primary }) => primary !== hub)
+          .flatMap(({ replica, primary }) => introduce(replica, [primary])),
+      ],
+      replicas.map(({ replica, primary }) =>
+        order(replica, { do: 'replicate', primaryId: primary.id }, 'ReplicaAttached', { role: 'primary' }),
+      ),
+    ),
+    events: formed ? [{ reason: 'DataLost', message: LOST }] : [],
+  };
+}
+
+const LOST =
+  'Every node came back without its slots and its data; the cluster is formed again, empty. ' +
+  'Restore a backup if there is one.';
+
+/** Primaries with the same epoch would have to fight it out; a node that knows others has one already or gets one. */
+function isUnmet({ cluster }: Member): boolean {
+  return cluster.configEpoch === 0 && cluster.nodes.length <= 1;
+}
+
+function setEpoch(primary: Member, epoch: number) {
+  return order(primary, { do: 'setConfigEpoch', epoch }, 'Creating', { configEpoch: 0 });
+}
+
+function describeWait({ missing, podCount, members }: Topology): string {
+  if (missing.length === 0) return `All ${podCount} nodes have started; the operator is connecting to their sidecars.`;
+  const names = missing.slice(0, 6).map(({ name }) => name);
+  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : '';
+  return `${members.length} of ${podCount} nodes have started; waiting for ${names.join(', ')}${more}.`;
+}

@@ -1,0 +1,48 @@
+import { ports } from '@valkey-operator/api';
+import { type Decision, order, type PlanView } from '../decision.ts';
+import type { Member, Topology } from '../topology.ts';
+
+/**
+ * Brings together members that do not know each other, or not under their present address: after birth, after a lost
+ * nodes.conf, after all pods came back with new addresses (fault 13). One node that is introduced to everybody is enough,
+ * the rest is gossip.
+ */
+export function planIntroductions({ topology }: PlanView): Decision | undefined {
+  const hub = chooseHub(topology);
+  if (hub === undefined || topology.members.length < 2) return undefined;
+  const others = topology.members.filter((member) => member !== hub && !member.pod.deletionTimestamp);
+  const strangers = others.filter((member) => !knows(hub, member));
+  const estranged = others.filter((member) => knows(hub, member) && !member.known.has(hub.id));
+  if (strangers.length + estranged.length === 0) return undefined;
+
+  const names = [...strangers, ...estranged].map(({ pod }) => pod.name).join(', ');
+  const stage = [...introduce(hub, strangers), ...estranged.flatMap((member) => introduce(member, [hub]))];
+  return {
+    reason: 'NodeUnreachable',
+    message: `${names} and ${hub.pod.name} do not know each other by their present addresses and are being introduced.`,
+    stages: [stage],
+  };
+}
+
+/** One command: done when each peer is known by its id and its link is up. */
+export function introduce(member: Member, peers: readonly Member[]) {
+  const addresses = peers.flatMap(({ id, pod }) =>
+    pod.ip === undefined ? [] : [{ nodeId: id, ip: pod.ip, port: ports.valkey, busPort: ports.valkeyBus }],
+  );
+  return addresses.length > 0 ? [order(member, { do: 'meet', peers: addresses }, 'NodeUnreachable')] : [];
+}
+
+/** Whether a link is there or will come about by itself. */
+export function knows(member: Member, peer: Member): boolean {
+  const line = member.known.get(peer.id);
+  if (line === undefined || line.flags.includes('noaddr') || line.flags.includes('handshake')) return false;
+  const hasMoved = peer.pod.ip !== undefined && line.ip !== peer.pod.ip;
+  return line.linkConnected || (!hasMoved && !line.flags.includes('fail'));
+}
+
+/** The node that knows the cluster best: a primary with slots, and of these the one with most working links. */
+function chooseHub({ shards }: Topology): Member | undefined {
+  const links = ({ cluster }: Member) => cluster.nodes.filter(({ linkConnected }) => linkConnected).length;
+  const primaries = shards.map(({ primary }) => primary).filter(({ pod }) => !pod.deletionTimestamp);
+  return primaries.toSorted((a, b) => links(b) - links(a) || a.pod.ordinal - b.pod.ordinal)[0];
+}

@@ -1,0 +1,92 @@
+import type { NodeDetail, ShardDetail, ValkeyClusterStatus } from '@valkey-operator/api';
+import type { PlanView } from '../decision.ts';
+import { previousDetail } from '../expectation.ts';
+import type { NodeView, PodView } from '../snapshot.ts';
+import { isFresh, type Member, offsetOf, type Shard } from '../topology.ts';
+import { formatTime } from './time.ts';
+
+type Detail = NonNullable<ValkeyClusterStatus['status']>;
+
+/** Less than this is what is always in flight. */
+const LAG_WORTH_TELLING = 1024 * 1024;
+/** A figure is written again when it has changed by this share: an idle cluster must not cause a single write. */
+const STEADY_SHARE = 0.1;
+
+/** Every node and shard, for people and the UI. */
+export function describeDetail(view: PlanView): Detail {
+  const { snapshot, topology } = view;
+  const before = new Map(previousDetail(snapshot).nodes?.map((node) => [node.pod, node]));
+  const pods = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal);
+  return {
+    observedGeneration: snapshot.cluster.metadata.generation,
+    clusterType: 'cluster',
+    masterCount: topology.shards.length,
+    replicasPerMaster: snapshot.spec.replicasPerMaster,
+    statefulSet: { name: snapshot.cluster.metadata.name },
+    nodes: pods.map((pod) => describeNode(pod, view, before.get(pod.name))),
+    shards: topology.shards.map(describeShard),
+    // With the shards that it really has: that is what the next look starts from.
+    effectiveSpec: { ...snapshot.spec, masterCount: topology.formed ? topology.shardCount : snapshot.spec.masterCount },
+  };
+}
+
+export function shardOf({ topology }: PlanView, pod: PodView): Shard | undefined {
+  return topology.shards.find(({ primary, replicas }) =>
+    [primary, ...replicas].some((member) => member.pod.name === pod.name),
+  );
+}
+
+function describeShard({ primary, replicas, slots }: Shard): ShardDetail {
+  return {
+    id: primary.cluster.shardId || primary.id,
+    primary: primary.pod.name,
+    replicas: replicas.map(({ pod }) => pod.name),
+    slots: slots.ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)),
+  };
+}
+
+function describeNode(pod: PodView, view: PlanView, before: NodeDetail | undefined): NodeDetail {
+  const { report, zone, kubernetesNode, ip } = pod;
+  const member = view.topology.members.find((each) => each.pod === pod);
+  return {
+    pod: pod.name,
+    ready: report?.ready ?? false,
+    ...withValues({ zone, kubernetesNode, address: ip }),
+    ...(member && describeMember(member, shardOf(view, pod), before)),
+    ...(report && describeReport(report, view.snapshot.now, before)),
+  };
+}
+
+function describeMember(member: Member, shard: Shard | undefined, before: NodeDetail | undefined) {
+  const { id, cluster, report } = member;
+  const lag = shard && member !== shard.primary ? offsetOf(shard.primary) - offsetOf(member) : 0;
+  return withValues({
+    nodeId: id,
+    role: cluster.role,
+    shard: shard && (shard.primary.cluster.shardId || shard.primary.id),
+    lagBytes: lag >= LAG_WORTH_TELLING ? steady(before?.lagBytes, lag) : undefined,
+    linkUp: cluster.role === 'replica' ? (report.replication?.linkUp ?? false) : undefined,
+  });
+}
+
+function describeReport(report: NodeView, now: number, before: NodeDetail | undefined) {
+  const message = report.message || report.process.gate?.message;
+  return withValues({
+    usedMemoryBytes: report.memory && steady(before?.usedMemoryBytes, report.memory.usedBytes),
+    version: report.process.version,
+    configHash: report.config.runningHash,
+    certificateThumbprint: report.certificate?.thumbprint,
+    lastHeartbeat: isFresh(report, now) ? undefined : formatTime(report.receivedAt),
+    message: message?.slice(0, 1024),
+  });
+}
+
+function steady(before: number | undefined, now: number): number {
+  return before !== undefined && Math.abs(now - before) <= before * STEADY_SHARE ? before : now;
+}
+
+/** Without what is not known, or has nothing to say. */
+function withValues<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '');
+  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

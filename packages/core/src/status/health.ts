@@ -1,0 +1,83 @@
+import type { Reason } from '@valkey-operator/api';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
+import type { PlanView } from '../decision.ts';
+import { isInSync, type Member, type Shard, type Topology } from '../topology.ts';
+
+export interface Finding {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** How much of what the spec asks for is there and serves. */
+export interface Health {
+  readonly servedSlots: number;
+  readonly readyPrimaries: number;
+  readonly readyReplicas: number;
+  readonly wantedReplicas: number;
+  /** What keeps the cluster from being Ready, the most telling first. */
+  readonly shortcomings: readonly Finding[];
+}
+
+export function assessHealth({ topology }: PlanView): Health {
+  const { shards, silent, shardCount, replicasPerShard } = topology;
+  const unheard = silent.filter(({ seenAlive }) => seenAlive).reduce((sum, { slots }) => sum + slots.count, 0);
+  const replicas = shards.flatMap((shard) => shard.replicas);
+  return {
+    servedSlots: shards.reduce((sum, { slots }) => sum + slots.count, unheard),
+    readyPrimaries: shards.filter(({ primary }) => primary.report.ready).length,
+    readyReplicas: replicas.filter(isServing).length,
+    wantedReplicas: shardCount * replicasPerShard,
+    shortcomings: findShortcomings(topology, unheard),
+  };
+}
+
+function findShortcomings(topology: Topology, unheard: number): Finding[] {
+  const { shards, creating, shardCount, replicasPerShard } = topology;
+  const served = shards.reduce((sum, { slots }) => sum + slots.count, unheard);
+  const findings: Finding[] = [];
+  if (served < SLOT_COUNT) {
+    const reason = creating ? 'Creating' : 'SlotsUncovered';
+    findings.push({ reason, message: `${SLOT_COUNT - served} of ${SLOT_COUNT} slots are not served.` });
+  }
+  const unready = shards.map(({ primary }) => primary).filter(({ report }) => !report.ready);
+  if (unready.length > 0 || shards.length < shardCount) findings.push(describeUnready(topology, unready));
+  const short = shards.filter(({ replicas }) => replicas.length < replicasPerShard);
+  if (short.length > 0)
+    findings.push({ reason: creating ? 'Creating' : 'ReplicaMissing', message: describeShort(short) });
+  const lagging = shards.flatMap(({ replicas }) => replicas.filter((replica) => !isServing(replica)));
+  if (lagging.length > 0) findings.push(describeLagging(lagging));
+  return findings;
+}
+
+function describeUnready({ creating, missing }: Topology, unready: readonly Member[]): Finding {
+  const reason = creating ? 'Creating' : 'WaitingForPods';
+  const [first] = unready;
+  if (first)
+    return {
+      reason,
+      message: `Primary ${first.pod.name} does not serve yet: ${first.report.message || 'its sidecar has not confirmed it'}.`,
+    };
+  const waiting = missing.length > 0 ? ` Waiting for ${listNames(missing.map(({ name }) => name))}.` : '';
+  return { reason, message: `Not every primary is up.${waiting}` };
+}
+
+function describeShort(shards: readonly Shard[]): string {
+  const names = listNames(shards.map(({ primary }) => primary.pod.name));
+  return `Fewer replicas than wanted: ${names} ${shards.length === 1 ? 'lacks' : 'lack'} one or more.`;
+}
+
+function describeLagging(replicas: readonly Member[]): Finding {
+  const names = listNames(replicas.map(({ pod }) => pod.name));
+  const verb = replicas.length === 1 ? 'receives its' : 'receive their';
+  return { reason: 'WaitingForSync', message: `${names} ${verb} data from the primary.` };
+}
+
+function isServing(replica: Member): boolean {
+  return isInSync(replica) && replica.report.ready;
+}
+
+/** At most five names: a status is no list of pods. */
+export function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
+}

@@ -1,0 +1,78 @@
+import type { PlanView } from '../decision.ts';
+import type { PodView } from '../snapshot.ts';
+import { isFresh } from '../topology.ts';
+import { type Finding, listNames } from './health.ts';
+import { formatTime } from './time.ts';
+
+type Check = (pod: PodView, now: number) => Finding | undefined;
+
+/** What keeps pods from working that a person can see to, worst first; one finding per kind, however many pods have it. */
+export function findPodProblems({ snapshot: { pods, now } }: PlanView): Finding[] {
+  return [cannotPull, doesNotStart, rejectsSettings, isUnschedulable, isSilent].flatMap((check) => {
+    const affected = pods
+      .map((pod) => ({ pod, finding: check(pod, now) }))
+      .filter(({ finding }) => finding !== undefined);
+    const [first, ...others] = affected;
+    if (!first?.finding) return [];
+    const also = others.length > 0 ? ` The same holds for ${listNames(others.map(({ pod }) => pod.name))}.` : '';
+    return [{ ...first.finding, message: first.finding.message + also }];
+  });
+}
+
+const PULL_FAILURES = [
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'RegistryUnavailable',
+];
+const START_FAILURES = ['CrashLoopBackOff', 'CreateContainerError', 'RunContainerError', 'StartError'];
+/** A pod that has just been scheduled has not been heard yet, and nothing is wrong with that. */
+const FIRST_WORD_MS = 60_000;
+
+const cannotPull: Check = ({ name, waiting }) => {
+  if (!waiting || !PULL_FAILURES.includes(waiting.reason)) return undefined;
+  const field = waiting.container === 'valkey' ? 'spec.valkeyImage' : 'spec.sidecarImage';
+  const why = `${waiting.reason}: ${waiting.message || 'no reason given'}`;
+  return {
+    reason: 'ImageUnavailable',
+    message: `Pod ${name} cannot pull the image of its container ${waiting.container} (${why}). Check ${field} and its pull secrets.`,
+  };
+};
+
+const doesNotStart: Check = ({ name, waiting, report }) => {
+  if (!waiting || !START_FAILURES.includes(waiting.reason)) return undefined;
+  if (waiting.container !== 'valkey' || report?.process.version || report?.config.message) {
+    return {
+      reason: 'WaitingForPods',
+      message: `Container ${waiting.container} of pod ${name} keeps ending (${waiting.reason}). See kubectl logs ${name} -c ${waiting.container}.`,
+    };
+  }
+  return {
+    reason: 'ImageUnavailable',
+    message: `Container valkey of pod ${name} does not start (${waiting.reason}: ${waiting.message}). spec.valkeyImage must be an image of Valkey 8.0 or later.`,
+  };
+};
+
+const rejectsSettings: Check = ({ name, report }) => {
+  const gate = report?.process.gate;
+  const message = report?.config.message || (gate?.reason === 'CONFIGURATION_INVALID' ? gate.message : '');
+  if (!message) return undefined;
+  return {
+    reason: 'ConfigRejected',
+    message: `Valkey in pod ${name} refuses a setting: ${message}. Correct spec.config.`,
+  };
+};
+
+const isUnschedulable: Check = ({ name, unschedulable }) =>
+  unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}` } : undefined;
+
+const isSilent: Check = ({ name, phase, report, createdAt }, now) => {
+  if (phase !== 'Running') return undefined;
+  if (report ? isFresh(report, now) : now - createdAt < FIRST_WORD_MS) return undefined;
+  const since = report ? ` since ${formatTime(report.receivedAt)}` : '';
+  return {
+    reason: 'NodeUnreachable',
+    message: `The sidecar of pod ${name} has not been heard${since}; what its Valkey does is not known, so nothing is done about it.`,
+  };
+};

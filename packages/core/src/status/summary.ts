@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { annotations, labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@valkey-operator/api';
+import { compareVersions, formatVersion, parseVersion, SLOT_COUNT } from '@valkey-operator/valkey';
+import { selectorLabels } from '../builders/metadata.ts';
+import type { Decision, PlanView } from '../decision.ts';
+import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
+import type { Finding, Health } from './health.ts';
+import { describeOrchestration } from './orchestration.ts';
+import { formatTime } from './time.ts';
+
+export interface Situation {
+  readonly health: Health;
+  /** Of pods, worst first. */
+  readonly problems: readonly Finding[];
+  /** What the plan does or waits for. */
+  readonly decision: Decision | undefined;
+}
+
+/** The status of the cluster, as `kubectl get` and `kubectl describe` show it. */
+export function summarize(view: PlanView, situation: Situation): ValkeyClusterSummary {
+  const { snapshot, topology } = view;
+  const { cluster, spec, certificates } = snapshot;
+  const { health, decision } = situation;
+  const { name, namespace } = cluster.metadata;
+  const version = oldestVersion(view);
+  const expiries = [certificates.intermediate, certificates.sidecar].flatMap((each) => (each ? [each.notAfter] : []));
+  return {
+    phase: choosePhase(view, situation),
+    observedGeneration: cluster.metadata.generation,
+    masters: `${health.readyPrimaries}/${topology.shardCount}`,
+    replicas: `${health.readyReplicas}/${health.wantedReplicas}`,
+    masterCount: topology.shards.length,
+    selector: Object.entries(selectorLabels(name))
+      .filter(([key]) => key !== labels.name)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(','),
+    slotsAssigned: health.servedSlots,
+    ...(version && { version }),
+    endpoint: `${name}.${namespace}.svc:${ports.valkey}`,
+    effectiveSpecHash: createHash('sha256').update(canonical(spec)).digest('hex').slice(0, 16),
+    ...(expiries.length > 0 && { certificateExpiry: formatTime(Math.min(...expiries)) }),
+    ...(decision && { orchestration: describeOrchestration(view, decision) }),
+    conditions: writeConditions(snapshot, describeConditions(view, situation)),
+  };
+}
+
+function describeConditions(view: PlanView, { health, problems, decision }: Situation): ConditionTexts {
+  const { snapshot, topology } = view;
+  const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view) };
+  const held = decision?.held ? decision : undefined;
+  const [worst = health.shortcomings[0]] = [held, ...problems].filter((each) => each !== undefined);
+  const isReady = health.shortcomings.length === 0;
+  const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
+  const isPaused = snapshot.cluster.metadata.annotations?.[annotations.paused] === 'true';
+  return {
+    Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
+    Progressing: describeProgress(view, decision),
+    Degraded: isBad
+      ? { status: true, ...pick(worst) }
+      : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
+    SlotsAssigned: describeSlots(topology.formed, health),
+    ...(isPaused && { Paused: { status: true, reason: 'Paused', message: PAUSED } as const }),
+  };
+}
+
+const PAUSED = `The annotation ${annotations.paused} is set: the operator watches but does not act. Remove it to go on.`;
+
+function describeProgress({ snapshot, topology }: PlanView, decision: Decision | undefined): ConditionText {
+  if (decision && !decision.held) return { status: true, ...pick(decision) };
+  if (snapshot.spec.masterCount !== topology.shardCount) {
+    const message = `spec.masterCount is ${snapshot.spec.masterCount}, but the cluster keeps its ${topology.shardCount} shards: this version of the operator does not move slots.`;
+    return { status: false, reason: 'InvalidSpec', message };
+  }
+  if (decision) return { status: false, ...pick(decision) };
+  return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
+}
+
+/** Until the cluster was formed the reason is Creating: that is how the next look knows. */
+function describeSlots(formed: boolean, { servedSlots }: Health): ConditionText {
+  const text = `${servedSlots} of ${SLOT_COUNT} slots have a primary.`;
+  if (servedSlots === SLOT_COUNT)
+    return { status: true, reason: 'Healthy', message: `All ${SLOT_COUNT} slots have a primary.` };
+  return { status: false, reason: formed ? 'SlotsUncovered' : 'Creating', message: text };
+}
+
+function describeHealth({ topology: { shardCount, replicasPerShard } }: PlanView): string {
+  const replicas = replicasPerShard === 1 ? '1 replica' : `${replicasPerShard} replicas`;
+  return `All ${SLOT_COUNT} slots are served by ${shardCount} primaries, each with ${replicas} in sync.`;
+}
+
+function choosePhase({ topology }: PlanView, { health, decision }: Situation): Phase {
+  const isServed = health.servedSlots === SLOT_COUNT;
+  if (decision?.held && !isServed) return 'Failed';
+  if (topology.creating && health.shortcomings.length > 0) return 'Pending';
+  if (!isServed) return 'Failed';
+  return decision?.kind === 'ScaleReplicas' ? 'Updating' : 'Running';
+}
+
+function oldestVersion({ topology }: PlanView): string | undefined {
+  const versions = topology.members.flatMap(({ report }) => parseVersion(report.process.version ?? '') ?? []);
+  const [oldest] = versions.toSorted(compareVersions);
+  return oldest && formatVersion(oldest);
+}
+
+function pick(finding: Finding | undefined): Finding {
+  return { reason: finding?.reason ?? 'Creating', message: finding?.message ?? '' };
+}
+
+/** What is wrong, and what is done about it. */
+function explain(finding: Finding | undefined, decision: Decision | undefined): Finding {
+  const { reason, message } = pick(finding ?? decision);
+  const next = decision && decision.message !== message ? ` ${decision.message}` : '';
+  return { reason, message: message + next };
+}
+
+/** Keys in order, so that equal specs have equal hashes. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, field: unknown) =>
+    typeof field === 'object' && field !== null && !Array.isArray(field)
+      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : field,
+  );
+}
