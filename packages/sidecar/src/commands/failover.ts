@@ -1,0 +1,29 @@
+import { FailoverMode } from '@valkey-operator/rpc';
+import { done } from '@valkey-operator/rpc/sidecar';
+import { handler, InvalidCommandError, lookAtCluster, waitForEffect, type Node } from './effect.ts';
+
+// Valkey gives up a coordinated failover after 5 s; then it may be asked again.
+const ASK_AGAIN_MS = 6000;
+
+export const failover = (node: Node) =>
+  handler<'failover'>(async ({ mode }, { signal }) => {
+    const words = wordsOf(mode);
+    const { myself } = await lookAtCluster(node);
+    if (myself.role === 'primary') return done({ unchanged: true });
+    const ask = () => node.call('CLUSTER', 'FAILOVER', ...words);
+    await ask();
+    await waitForEffect(node, signal, (now) => now.myself.role === 'primary', { everyMs: ASK_AGAIN_MS, push: ask });
+  });
+
+function wordsOf(mode: FailoverMode): string[] {
+  switch (mode) {
+    case FailoverMode.COORDINATED:
+      return [];
+    case FailoverMode.FORCE:
+      return ['FORCE'];
+    case FailoverMode.TAKEOVER:
+      return ['TAKEOVER'];
+    default:
+      throw new InvalidCommandError('failover needs a mode');
+  }
+}

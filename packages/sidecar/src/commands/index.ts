@@ -1,0 +1,50 @@
+import type { CommandHandlers } from '@valkey-operator/rpc/sidecar';
+import type { MemoryFiles } from '../node-memory.ts';
+import type { StartGate } from '../start-gate/start-gate.ts';
+import type { ValkeyWatch } from '../valkey-watch.ts';
+import { bumpEpoch, setConfigEpoch } from './epochs.ts';
+import { failover } from './failover.ts';
+import { forget } from './forget.ts';
+import { meet } from './meet.ts';
+import { cancelSlotMigrations, migrateSlots } from './migrate-slots.ts';
+import { moveKeys } from './move-keys.ts';
+import { refuseWhile } from './observe.ts';
+import { releaseGate } from './release-gate.ts';
+import { replicate } from './replicate.ts';
+import { reset } from './reset.ts';
+import { save } from './save.ts';
+import { setConfig } from './set-config.ts';
+import { setSlot } from './set-slot.ts';
+import { shutdown } from './shutdown.ts';
+import { addSlots, deleteSlots } from './slots.ts';
+
+export interface CommandDependencies {
+  readonly watch: ValkeyWatch;
+  readonly gate: StartGate;
+  readonly memory: MemoryFiles;
+  readonly isTerminating: () => boolean;
+}
+
+/** Everything the operator can order. The guard of a command has been checked when its handler is called. */
+export function createHandlers({ watch, gate, memory, isTerminating }: CommandDependencies): CommandHandlers {
+  const handlers: CommandHandlers = {
+    meet: meet(watch),
+    addSlots: addSlots(watch),
+    deleteSlots: deleteSlots(watch),
+    replicate: replicate(watch),
+    failover: failover(watch),
+    forget: forget(watch),
+    reset: reset(watch, memory),
+    setSlot: setSlot(watch),
+    bumpEpoch: bumpEpoch(watch),
+    setConfigEpoch: setConfigEpoch(watch),
+    setConfig: setConfig(watch, memory),
+    migrateSlots: migrateSlots(watch),
+    cancelSlotMigrations: cancelSlotMigrations(watch),
+    moveKeys: moveKeys(() => watch.connection),
+    save: save(watch),
+    shutdown: shutdown(watch),
+    releaseGate: releaseGate(gate),
+  };
+  return refuseWhile(isTerminating, handlers);
+}

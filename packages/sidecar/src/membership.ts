@@ -1,0 +1,18 @@
+import type { ClusterNode } from '@valkey-operator/valkey';
+import type { Membership } from './node-memory.ts';
+
+/** The place of the node that wrote this table. */
+export function describeMembership(nodes: readonly ClusterNode[]): Membership | undefined {
+  const myself = nodes.find((node) => node.myself);
+  if (!myself) return undefined;
+  const peers = nodes.filter((node) => !node.myself && !node.handshake && (node.ip !== '' || node.hostname !== ''));
+  return {
+    nodeId: myself.id,
+    role: myself.role === 'replica' ? 'replica' : 'primary',
+    slots: myself.slots.toString(),
+    configEpoch: myself.configEpoch,
+    peers: peers
+      .map(({ id, ip, port, hostname, primaryId }) => ({ id, ip, port, hostname, isReplica: primaryId === myself.id }))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  };
+}

@@ -1,0 +1,112 @@
+import { SlotSet, type ClusterNode } from '@valkey-operator/valkey';
+import type { Membership } from '../node-memory.ts';
+
+/** What a node of the cluster answered when it was asked in this round. */
+export interface PeerAnswer {
+  readonly id: string;
+  /** Its CLUSTER NODES. */
+  readonly nodes: readonly ClusterNode[];
+  /** Of its own data; undefined where it would not tell (still loading). */
+  readonly keys: number | undefined;
+  /** A replica: its link to the primary has been up since its process started, so it has what the primary had. */
+  readonly wasLinked: boolean;
+}
+
+export interface StartFacts {
+  /** From nodes.conf, or from memory where that is lost; undefined for a node that never was a member. */
+  readonly last: Membership | undefined;
+  readonly hasSnapshot: boolean;
+  readonly hasAppendOnlyFile: boolean;
+  readonly answers: readonly PeerAnswer[];
+  /** The time that the cluster needs to fail over, with reserve, is over. */
+  readonly boundReached: boolean;
+}
+
+export type StartDecision =
+  | { readonly start: true; readonly reason: StartReason }
+  /** `bounded`: the sidecar will decide by itself when the time is over; else it takes a person or the operator. */
+  | { readonly start: false; readonly message: string; readonly bounded: boolean };
+
+export type StartReason =
+  | 'NewNode'
+  | 'WasReplica'
+  | 'OwnsNoSlots'
+  | 'HasNoReplica'
+  | 'AnotherPrimaryTookOver'
+  | 'NoReplicaHasMoreData'
+  | 'NobodyTookOverInTime';
+
+/**
+ * Whether a Valkey that asks to start may do so (fault 8). A primary that comes back before the cluster has noticed that it
+ * was gone is still primary, and its replicas copy whatever it has: nothing, or an older state. So it stays away, which
+ * lets the cluster fail over, until a replica has taken over or it is proven that none has more data than this node.
+ */
+export function decideStart({ last, answers, boundReached, ...disk }: StartFacts): StartDecision {
+  if (!last) return start('NewNode');
+  if (last.role === 'replica') return start('WasReplica');
+  const slots = SlotSet.parse(last.slots);
+  if (slots.isEmpty) return start('OwnsNoSlots');
+  const replicas = findReplicas(last, answers);
+  if (replicas.length === 0) return start('HasNoReplica');
+  if (isTakenOver(last, slots, answers)) return start('AnotherPrimaryTookOver');
+
+  const hasData = disk.hasSnapshot || disk.hasAppendOnlyFile;
+  const verdicts = replicas.map((id) => judgeReplica(id, last.nodeId, answers, hasData));
+  if (verdicts.every((verdict) => verdict === 'harmless')) return start('NoReplicaHasMoreData');
+
+  // Without data of its own there is nothing it could start with that is worth more than waiting.
+  if (!hasData) return hold('a replica may have the data that this primary has lost', false);
+  // A snapshot may be old; a replica that was linked to this primary has everything that was acknowledged.
+  const bounded = disk.hasAppendOnlyFile || !verdicts.includes('followed');
+  if (boundReached && bounded) return start('NobodyTookOverInTime');
+  return hold('a replica may have more data than this primary; waiting until it takes over', bounded);
+}
+
+/** Everyone that was, or is now said to be, a replica of this node. */
+function findReplicas({ nodeId, peers }: Membership, answers: readonly PeerAnswer[]): string[] {
+  const remembered = peers.filter(({ isReplica }) => isReplica).map(({ id }) => id);
+  const reported = answers.flatMap(({ nodes }) => nodes.filter(({ primaryId }) => primaryId === nodeId));
+  return [...new Set([...remembered, ...reported.map(({ id }) => id)])];
+}
+
+/** Every slot of this node is owned by others, by a later decision than the one that gave it to this node. */
+function isTakenOver({ nodeId, configEpoch }: Membership, slots: SlotSet, answers: readonly PeerAnswer[]): boolean {
+  return answers.some(({ nodes }) => {
+    const later = nodes.filter((node) => node.id !== nodeId && node.configEpoch > configEpoch);
+    const taken = later.reduce((all, node) => all.union(node.slots), SlotSet.empty);
+    return slots.difference(taken).isEmpty;
+  });
+}
+
+/** `followed`: it has been in step with this primary; `unknown`: nothing proves that it has not more data. */
+type ReplicaVerdict = 'harmless' | 'followed' | 'unknown';
+
+function judgeReplica(
+  id: string,
+  primaryId: string,
+  answers: readonly PeerAnswer[],
+  hasData: boolean,
+): ReplicaVerdict {
+  const own = answers.find((answer) => answer.id === id);
+  const follows = own?.nodes.find(({ myself }) => myself)?.primaryId;
+  // It has moved to another shard and has that one's data.
+  if (follows !== undefined && follows !== primaryId) return 'harmless';
+  if (own?.wasLinked) return 'followed';
+  // It has what its disk had at best, and so have we: then ours counts. Without ours, it must be proven empty.
+  if (own?.keys !== undefined) return own.keys === 0 || hasData ? 'harmless' : 'unknown';
+  if (own || answers.length === 0) return 'unknown';
+  // Silent: gone if every witness has it as failed, which a majority has agreed on, or does not know it any more.
+  const isGone = answers.every(({ nodes }) => {
+    const seen = nodes.find((node) => node.id === id);
+    return seen === undefined || seen.health === 'failed' || seen.noAddress;
+  });
+  return isGone ? 'harmless' : 'unknown';
+}
+
+function start(reason: StartReason): StartDecision {
+  return { start: true, reason };
+}
+
+function hold(message: string, bounded: boolean): StartDecision {
+  return { start: false, message, bounded };
+}

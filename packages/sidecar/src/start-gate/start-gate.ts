@@ -1,0 +1,193 @@
+import type { FileHandle } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../environment.ts';
+import { discardData, inspectData, type DataOnDisk } from '../data-directory.ts';
+import type { Log } from '../log.ts';
+import type { MemoryFiles, Membership } from '../node-memory.ts';
+import { paths } from '../paths.ts';
+import { CONF_OPENING, nodeTimeoutMs, renderNodeConf } from '../render-node-conf.ts';
+import { readSettings, type NodeSettings } from '../settings.ts';
+import { decideStart, type StartDecision } from './decide.ts';
+import { isReaderGone, openWhenRead, releaseOpener } from './fifo.ts';
+import { askPeers } from './peers.ts';
+
+export type ReleaseDecision = 'keep-data' | 'discard-data' | 'new-node';
+
+/** Why a Valkey waits. */
+export interface GateHold {
+  readonly reason: 'replica-may-have-more-data' | 'configuration-invalid';
+  readonly message: string;
+  readonly since: Date;
+  /** When the sidecar will decide by itself. */
+  readonly until: Date | undefined;
+  readonly previousRole: Membership['role'] | undefined;
+}
+
+export interface StartGateOptions {
+  readonly environment: Environment;
+  readonly memory: MemoryFiles;
+  readonly log: Log;
+  /** A Valkey asks for its configuration. */
+  readonly onAsk: () => void;
+  /** It has to wait; called again when the reason changes. */
+  readonly onHold: (hold: GateHold) => void;
+  /** A Valkey has its configuration. */
+  readonly onStart: () => void;
+}
+
+const RECHECK_MS = 250;
+// After the time for a failover only the operator, or a peer that comes back, changes anything.
+const SLOW_RECHECK_MS = 2000;
+const PATIENCE_MS = 10_000;
+
+/** Stands between every start of Valkey and its configuration. */
+export class StartGate {
+  readonly #options: StartGateOptions;
+  readonly #stop = new AbortController();
+  #release: PromiseWithResolvers<ReleaseDecision> | undefined;
+  #passed: PromiseWithResolvers<void> | undefined;
+  #data: DataOnDisk | undefined;
+
+  constructor(options: StartGateOptions) {
+    this.#options = options;
+  }
+
+  /** What lay in the data directory when Valkey last asked to start. */
+  get data(): DataOnDisk | undefined {
+    return this.#data;
+  }
+
+  async run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const writer = await openWhenRead(paths.conf);
+      if (!this.#stop.signal.aborted) await this.#admit(writer);
+      await writer.close().catch(() => undefined);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await releaseOpener(paths.conf).catch(() => undefined);
+  }
+
+  /** False when no Valkey waits; else resolves when it has been let go. */
+  async release(decision: ReleaseDecision): Promise<boolean> {
+    if (!this.#release || !this.#passed) return false;
+    this.#release.resolve(decision);
+    await this.#passed.promise;
+    return true;
+  }
+
+  async #admit(writer: FileHandle): Promise<void> {
+    const { log, memory, environment, onAsk, onStart } = this.#options;
+    onAsk();
+    this.#release = Promise.withResolvers();
+    this.#passed = Promise.withResolvers();
+    this.#passed.promise.catch(() => undefined);
+    try {
+      await writer.write(CONF_OPENING);
+      this.#data = await inspectData(paths.data);
+      const order = await this.#waitForLeave(this.#data);
+      if (order) await this.#obey(order);
+      const settings = await this.#waitForSettings(environment);
+      await memory.update({ runningHash: settings.hash });
+      await memory.save();
+      await writer.write(renderNodeConf(settings, environment).rest);
+      this.#passed.resolve();
+      onStart();
+    } catch (error) {
+      this.#passed.reject(error);
+      if (isReaderGone(error)) log.info('a Valkey ended while it waited at the start gate');
+      else if (!this.#stop.signal.aborted) throw error;
+    } finally {
+      this.#release = undefined;
+    }
+  }
+
+  /** Resolves when Valkey may start: with the order that lets it, or with none when it is safe as things are. */
+  async #waitForLeave(data: DataOnDisk): Promise<ReleaseDecision | undefined> {
+    const { log } = this.#options;
+    const last = this.#rememberedMembership(data);
+    const since = new Date();
+    const until = new Date(since.getTime() + (await this.#failoverTimeMs()));
+    for (let told = ''; ; ) {
+      const decision = await this.#decide(data, last, Date.now() >= until.getTime());
+      if (decision.start) {
+        log.info('Valkey may start', { reason: decision.reason, waitedMs: Date.now() - since.getTime() });
+        return undefined;
+      }
+      if (told !== decision.message) {
+        log.warn('Valkey waits at the start gate', { reason: decision.message, bounded: decision.bounded });
+        const hold = { since, until: decision.bounded ? until : undefined, previousRole: last?.role } as const;
+        this.#options.onHold({ reason: 'replica-may-have-more-data', message: decision.message, ...hold });
+        told = decision.message;
+      }
+      const order = await this.#pause(Date.now() < until.getTime() ? RECHECK_MS : SLOW_RECHECK_MS);
+      if (order) {
+        log.warn('Valkey is let go by command', { decision: order });
+        return order;
+      }
+    }
+  }
+
+  async #decide(data: DataOnDisk, last: Membership | undefined, boundReached: boolean): Promise<StartDecision> {
+    const facts = { last, hasSnapshot: data.hasSnapshot, hasAppendOnlyFile: data.hasAppendOnlyFile, boundReached };
+    const alone = decideStart({ ...facts, answers: [] });
+    if (alone.start && alone.reason !== 'NobodyTookOverInTime') return alone;
+    return decideStart({ ...facts, answers: await askPeers(last?.peers ?? []) });
+  }
+
+  /** nodes.conf is written by Valkey itself and never older than memory; but memory may know of a replica it lost. */
+  #rememberedMembership({ membership }: DataOnDisk): Membership | undefined {
+    const { membership: remembered } = this.#options.memory.current;
+    if (!membership || membership.nodeId !== remembered?.nodeId) return membership ?? remembered;
+    const known = new Set(membership.peers.map(({ id }) => id));
+    return { ...membership, peers: [...membership.peers, ...remembered.peers.filter(({ id }) => !known.has(id))] };
+  }
+
+  async #obey(order: ReleaseDecision): Promise<void> {
+    if (order === 'keep-data') return;
+    await discardData(paths.data, { identity: order === 'new-node' });
+    if (order === 'new-node') await this.#options.memory.forgetMembership();
+    this.#data = await inspectData(paths.data);
+  }
+
+  async #waitForSettings(environment: Environment): Promise<NodeSettings> {
+    const { log, onHold } = this.#options;
+    const since = new Date();
+    for (let told = ''; ; ) {
+      const message = await readSettings(paths.settings).then((read) => {
+        if (!read.ok) return read.message;
+        try {
+          renderNodeConf(read.value, environment);
+          return read.value;
+        } catch (error) {
+          return error instanceof Error ? error.message : String(error);
+        }
+      });
+      if (typeof message !== 'string') return message;
+      if (told !== message) {
+        log.error('the settings cannot be used', { reason: message });
+        onHold({ reason: 'configuration-invalid', message, since, until: undefined, previousRole: undefined });
+        told = message;
+      }
+      await sleep(SLOW_RECHECK_MS, undefined, { signal: this.#stop.signal });
+    }
+  }
+
+  async #failoverTimeMs(): Promise<number> {
+    const read = await readSettings(paths.settings);
+    return 3 * nodeTimeoutMs(read.ok ? read.value : { hash: '', settings: {} }) + PATIENCE_MS;
+  }
+
+  /** An order that came meanwhile ends the pause. */
+  async #pause(milliseconds: number): Promise<ReleaseDecision | undefined> {
+    const timer = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, timer.signal]);
+    try {
+      return await Promise.race([this.#release?.promise, sleep(milliseconds, undefined, { signal })]);
+    } finally {
+      timer.abort();
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import type { EventOutbox } from './event-outbox.ts';
+import { handOver, type HandoverResult } from './handover.ts';
+import type { Log } from './log.ts';
+import type { ValkeyWatch } from './valkey-watch.ts';
+
+export interface TerminationOptions {
+  readonly watch: ValkeyWatch;
+  readonly events: Pick<EventOutbox, 'add'>;
+  readonly graceMs: number;
+  readonly log: Log;
+}
+
+// Of the grace period, what Valkey needs after the handover to write its data to disk.
+const RESERVE_SHARE = 0.5;
+
+/** The way out of the pod: preStop and SIGTERM lead here, and the first one does the work. */
+export class Termination {
+  readonly #options: TerminationOptions;
+  #result: Promise<HandoverResult> | undefined;
+
+  constructor(options: TerminationOptions) {
+    this.#options = options;
+  }
+
+  get hasBegun(): boolean {
+    return this.#result !== undefined;
+  }
+
+  begin(): Promise<HandoverResult> {
+    this.#result ??= this.#run();
+    return this.#result;
+  }
+
+  /** preStop also runs when only the container is restarted (its liveness failed): then a new Valkey asks to start. */
+  reset(): void {
+    this.#result = undefined;
+  }
+
+  async #run(): Promise<HandoverResult> {
+    const { watch, events, graceMs, log } = this.#options;
+    log.info('the pod is being terminated', { graceMs });
+    events.add({ case: 'podTerminating', value: { grace: durationFromMs(graceMs) } });
+    watch.stopRequested = true;
+    const signal = AbortSignal.timeout(Math.max(1, graceMs * (1 - RESERVE_SHARE)));
+    const result = await handOver(watch, log, signal);
+    // It is leaving: nobody should elect it, or hand over to it, any more.
+    await watch.call('CONFIG', 'SET', 'cluster-replica-no-failover', 'yes').catch(() => undefined);
+    log.info('handover ended', { ...result });
+    if (result.outcome === 'handed-over') {
+      events.add({ case: 'handedOver', value: { newPrimaryId: result.newPrimaryId } });
+    }
+    return result;
+  }
+}

@@ -1,0 +1,72 @@
+import {
+  expectText,
+  parseClusterInfo,
+  parseClusterNodes,
+  parseInfo,
+  parseSlotMigrations,
+  ValkeyError,
+  type ClusterInfo,
+  type ClusterNode,
+  type Info,
+  type ServerInfo,
+  type SlotMigration,
+} from '@valkey-operator/valkey';
+import type { Connection } from '@valkey-operator/valkey/connection';
+
+/** What Valkey says of itself at one moment. */
+export interface ValkeyFacts {
+  readonly at: Date;
+  readonly info: Info & { readonly server: ServerInfo };
+  /** Not there while it loads its data. */
+  readonly cluster: ClusterFacts | undefined;
+}
+
+export interface ClusterFacts {
+  readonly info: ClusterInfo;
+  readonly nodes: readonly ClusterNode[];
+  readonly myself: ClusterNode;
+  readonly shardId: string;
+  readonly migrations: readonly SlotMigration[];
+}
+
+/** One round trip. */
+export async function askValkey(
+  connection: Connection,
+  options: { readonly timeoutMs: number; readonly withMigrations: boolean },
+): Promise<ValkeyFacts> {
+  const call = (...args: string[]) => connection.call(args, { timeoutMs: options.timeoutMs });
+  const [text, cluster] = await Promise.all([
+    call('INFO', 'server', 'memory', 'persistence', 'replication', 'keyspace'),
+    askCluster(call, options.withMigrations).catch(nothingWhileLoading),
+  ]);
+  const info = parseInfo(expectText(text));
+  const { server } = info;
+  if (!server) throw new Error('INFO has no section Server');
+  return { at: new Date(), info: { ...info, server }, cluster };
+}
+
+type Call = (...args: string[]) => ReturnType<Connection['call']>;
+
+async function askCluster(call: Call, withMigrations: boolean): Promise<ClusterFacts> {
+  const [info, table, shardId, migrations] = await Promise.all([
+    call('CLUSTER', 'INFO'),
+    call('CLUSTER', 'NODES'),
+    call('CLUSTER', 'MYSHARDID'),
+    withMigrations ? call('CLUSTER', 'GETSLOTMIGRATIONS') : [],
+  ]);
+  const nodes = parseClusterNodes(expectText(table));
+  const myself = nodes.find((node) => node.myself);
+  if (!myself) throw new Error('CLUSTER NODES has no line of the node itself');
+  return {
+    info: parseClusterInfo(expectText(info)),
+    nodes,
+    myself,
+    shardId: expectText(shardId),
+    migrations: parseSlotMigrations(migrations),
+  };
+}
+
+function nothingWhileLoading(error: unknown): undefined {
+  if (error instanceof ValkeyError && error.code === 'LOADING') return undefined;
+  throw error;
+}
