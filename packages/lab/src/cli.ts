@@ -9,7 +9,7 @@ try {
 } catch (thrown) {
   const error = explainError(thrown);
   if (process.exitCode === 130) {
-    console.error('\n  stopped; what was made is removed\n');
+    console.error('\n  stopped; what this command had begun is removed\n');
   } else if (error instanceof LabError) {
     console.error(`\n  ${error.message}\n  what to do: ${error.remedy}\n`);
     process.exitCode = 1;

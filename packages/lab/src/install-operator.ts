@@ -14,17 +14,19 @@ export const OPERATOR_NAMESPACE = 'valkey-system';
 const DIGEST_ANNOTATION = 'valkey.io/image-digest';
 
 /** Bring CRDs and the operator, built from this working copy, into a lab. */
-export async function installOperator(lab: Lab, progress: Progress): Promise<void> {
-  const images = await progress.step('Build images', (step) => buildImages({ step, binariesDir: lab.binaries }));
-  await progress.step('Load images', async () => {
-    await loadImages(lab, images);
-    await fillImageStore(images);
+export async function installOperator(lab: Lab, progress: Progress, signal?: AbortSignal): Promise<void> {
+  const images = await progress.step('Bring its images up to date', async (step) => {
+    const built = await buildImages({ step, binariesDir: lab.binaries });
+    await fillImageStore(built); // for nodes that are added later
+    await loadImages(lab, built);
+    return built;
   });
+  signal?.throwIfAborted();
   await installCrds(lab, progress);
   await progress.step('Install the operator', async (step) => {
     await apply(lab, stampDigests(readManifests('deploy/operator'), images));
     step.note('waiting for its pod');
-    await waitForRollout(lab);
+    await waitForRollout(lab, signal);
     step.note('');
   });
 }
@@ -66,10 +68,13 @@ async function apply(cluster: KubernetesCluster, manifests: string): Promise<voi
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: manifests });
 }
 
-async function waitForRollout(lab: Lab): Promise<void> {
+async function waitForRollout(lab: Lab, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await lab.kubectl(['-n', OPERATOR_NAMESPACE, 'rollout', 'status', 'deployment/valkey-operator', '--timeout=60s']);
+    await lab.kubectl(['-n', OPERATOR_NAMESPACE, 'rollout', 'status', 'deployment/valkey-operator', '--timeout=60s'], {
+      ...(signal && { signal }),
+    });
   } catch (error) {
+    signal?.throwIfAborted();
     const logs = await lab.kubectl(['-n', OPERATOR_NAMESPACE, 'logs', 'deployment/valkey-operator', '--tail=15'], {
       allowFailure: true,
     });

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { createLab } from './cluster/create-lab.ts';
+import { listLabs } from './cluster/lab-record.ts';
+import { removeLab } from './cluster/remove-lab.ts';
 import { openExistingCluster, type KubernetesCluster } from './existing-cluster.ts';
 import { installCrds, installOperator } from './install-operator.ts';
 import type { Progress } from './progress.ts';
@@ -10,6 +12,7 @@ export const PLAYGROUND = 'playground';
 const DEMO_NAMESPACE = 'default';
 
 export interface PlaygroundOptions {
+  name: string;
   nodes: number;
   valkey: string;
   /** Use the cluster of this kubeconfig context instead of making a lab. */
@@ -34,9 +37,17 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
     await applyDemo(cluster, valkey, progress);
     return { context, kubectl: 'kubectl', demo: 'demo' };
   }
-  const lab = await createLab({ name: PLAYGROUND, nodes: options.nodes, progress, signal: options.signal });
-  await installOperator(lab, progress);
-  await applyDemo(lab, valkey, progress);
+  const { name, nodes, signal } = options;
+  const wasThere = listLabs().includes(name);
+  const lab = await createLab({ name, nodes, progress, signal });
+  try {
+    await installOperator(lab, progress, signal);
+    await applyDemo(lab, valkey, progress);
+    signal.throwIfAborted();
+  } catch (error) {
+    if (!wasThere) await progress.step('Remove the playground', () => removeLab(name));
+    throw error;
+  }
   return { kubeconfig: lab.kubeconfig, kubectl: join(lab.binaries, 'kubectl'), demo: 'demo' };
 }
 

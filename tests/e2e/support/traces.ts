@@ -3,47 +3,71 @@ import { globSync, readFileSync, readlinkSync } from 'node:fs';
 
 /**
  * Everything on this machine that bears the mark of a lab, looked for with the system's own tools and not with the lab's
- * code: processes, network namespaces, links, firewall tables, mounts, cgroups, directories.
+ * code: processes, network namespaces, mounts, cgroups, directories.
  */
 export function listTraces(lab: string): string[] {
-  const mark = new RegExp(`valkey-lab[-/]${lab}([-/]|$)`);
-  const lines = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).split('\n');
+  const mark = new RegExp(`valkey-lab[-/]${lab}([-/]|$)`, 'm');
+  const marked = (what: string, lines: string[]) =>
+    lines.filter((line) => mark.test(line)).map((line) => `${what} ${line}`);
   return [
-    ...lines('ip', 'netns', 'list')
-      .filter((line) => mark.test(line.split(' ')[0]!))
-      .map((line) => `netns ${line}`),
-    ...readFileSync('/proc/self/mountinfo', 'utf8')
-      .split('\n')
-      .filter((line) => mark.test(line.split(' ')[4] ?? ''))
-      .map((line) => `mount ${line}`),
+    ...marked(
+      'netns',
+      runTool('ip', 'netns', 'list').map((line) => line.split(' ')[0]!),
+    ),
+    ...marked(
+      'mount',
+      readFileSync('/proc/self/mountinfo', 'utf8')
+        .split('\n')
+        .map((line) => line.split(' ')[4] ?? ''),
+    ),
+    ...marked(
+      'log link',
+      globSync('/var/log/containers/*').map((link) => `${link} -> ${targetOf(link)}`),
+    ),
+    ...marked('process', listProcesses()),
     ...globSync(`/sys/fs/cgroup{,/*}/valkey-lab/${lab}`).map((dir) => `cgroup ${dir}`),
     ...globSync(`/{var/lib,run}/valkey-lab/${lab}`).map((dir) => `directory ${dir}`),
-    ...globSync('/var/log/containers/*')
-      .filter((link) => mark.test(targetOf(link)))
-      .map((link) => `log link ${link}`),
-    ...processes()
-      .filter(({ command }) => mark.test(command))
-      .map(({ pid, command }) => `process ${pid} ${command}`),
   ];
 }
 
-/** Links and firewall tables carry the number of a lab, not its name: all of them, for when no lab should be left. */
-export function listNetworkTraces(): string[] {
-  const links = execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' }).match(/vlab\d+/g) ?? [];
-  const tables = execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' }).match(/valkey_lab_\d+/g) ?? [];
-  return [...links, ...tables];
+/** What a lab has on the machine itself carries its slot, the number in its addresses, and not its name. */
+export function listHostNetwork(slot: number): string[] {
+  const words = [
+    ...runTool('ip', '-oneline', 'link'),
+    ...runTool('ip', 'route'),
+    ...runTool('nft', 'list', 'tables'),
+  ].join(' ');
+  return (
+    words.match(
+      new RegExp(`\\b(vlab${slot}|valkey_lab_${slot}|10\\.(${200 + slot}|${216 + slot}|${232 + slot})\\.\\S+)`, 'g'),
+    ) ?? []
+  );
 }
 
-function processes(): { pid: string; command: string }[] {
+/** Where containerd, its shims, CNI plugins and kubelets of the machine keep their state: a lab has no business there. */
+export function listForeignState(): string[] {
+  return globSync([
+    '/run/containerd/{s,fifo,runc/*}/*',
+    '/var/lib/cni/**',
+    '/var/lib/kubelet/**',
+    '/var/log/{pods,containers}/*',
+  ]).toSorted();
+}
+
+/** Processes that belong to a lab: those it runs, by what they were started with, and those in its containers, by their cgroup. */
+function listProcesses(): string[] {
   return globSync('/proc/[0-9]*').flatMap((dir) => {
     try {
-      return [
-        { pid: dir.slice('/proc/'.length), command: readFileSync(`${dir}/cmdline`, 'utf8').replaceAll('\0', ' ') },
-      ];
+      const command = readFileSync(`${dir}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return [`${dir.slice('/proc/'.length)} ${command}\n${readFileSync(`${dir}/cgroup`, 'utf8')}`];
     } catch {
       return [];
     }
   });
+}
+
+function runTool(command: string, ...args: string[]): string[] {
+  return execFileSync(command, args, { encoding: 'utf8' }).split('\n');
 }
 
 function targetOf(link: string): string {

@@ -6,10 +6,12 @@ interface ServerOptions {
   storage?: string;
   /** What the server does before it stops. */
   preStop?: string[];
+  /** The node it runs on, and stays on whatever becomes of it. */
+  node?: string;
 }
 
 /** One Valkey server as a StatefulSet with a Service of the same name. */
-export function valkeyServer(name: string, { storage, preStop }: ServerOptions = {}): object[] {
+export function valkeyServer(name: string, { storage, preStop, node }: ServerOptions = {}): object[] {
   const labels = { app: name };
   return [
     {
@@ -29,20 +31,13 @@ export function valkeyServer(name: string, { storage, preStop }: ServerOptions =
           metadata: { labels },
           spec: {
             terminationGracePeriodSeconds: 10,
+            ...(node && { nodeSelector: { 'kubernetes.io/hostname': node }, tolerations: [{ operator: 'Exists' }] }),
             securityContext: { runAsNonRoot: true, runAsUser: 999, fsGroup: 999 },
             containers: [
               {
                 name: 'valkey',
                 image: IMAGE,
-                args: [
-                  'valkey-server',
-                  '--dir',
-                  '/data',
-                  '--protected-mode',
-                  'no',
-                  '--appendonly',
-                  storage ? 'yes' : 'no',
-                ],
+                args: ['valkey-server', '--dir', '/data', '--protected-mode', 'no', '--appendonly', 'yes'],
                 readinessProbe: { exec: { command: ['valkey-cli', 'ping'] }, periodSeconds: 1, failureThreshold: 1 },
                 ...(preStop ? { lifecycle: { preStop: { exec: { command: preStop } } } } : {}),
                 volumeMounts: [{ name: 'data', mountPath: '/data' }],

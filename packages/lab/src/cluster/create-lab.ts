@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { resolveBinaries } from '../binaries/index.ts';
 import { LabError } from '../errors.ts';
-import { buildImages } from '../images/index.ts';
 import { silentProgress, type Progress } from '../progress.ts';
 import { addonManifests } from './addons.ts';
 import { controlPlaneComponents, prepareControlPlane } from './control-plane.ts';
 import { describeLab } from './describe-lab.ts';
 import { assertPossible, prepareHost } from './host.ts';
 import { fillImageStore } from './image-store.ts';
+import { buildLabImages } from './lab-images.ts';
 import { claimLab, readRecord, writeRecord } from './lab-record.ts';
 import { Lab } from './lab.ts';
 import { assertLabName, assertNodeCount, layoutNode } from './layout.ts';
@@ -82,7 +82,7 @@ async function makeLab(name: string, nodes: number, progress: Progress, signal: 
   await prepareHost(progress);
   const binaries = await resolveBinaries({ progress });
   signal?.throwIfAborted();
-  const images = await progress.step('Build images', (step) => buildImages({ step, binariesDir: binaries.dir }));
+  const images = await progress.step('Build images', (step) => buildLabImages(step, binaries.dir));
   signal?.throwIfAborted();
   await progress.step('Load images', () => fillImageStore(images));
   signal?.throwIfAborted();

@@ -1,4 +1,5 @@
 import type { ParseArgsConfig } from 'node:util';
+import { PLAYGROUND } from '../playground.ts';
 
 /** One word of the `lab` command line. */
 export interface Command {
@@ -19,6 +20,7 @@ export interface CommandOption {
 }
 
 export const nameOption = { type: 'string', default: 'lab', value: 'NAME', description: 'which lab' } as const;
+export const playgroundNameOption = { ...nameOption, default: PLAYGROUND } as const;
 export const nodesOption = { type: 'string', default: '3', value: 'N', description: 'how many nodes' } as const;
 export const jsonOption = { type: 'boolean', description: 'print JSON for programs' } as const;
 

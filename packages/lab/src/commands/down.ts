@@ -10,10 +10,10 @@ export const down: Command = {
   async run({ name }) {
     const lab = assertLabName(String(name));
     assertPossible();
-    const found = labLeavings(lab).length > 0;
-    await consoleProgress().step(
-      found ? `Remove lab ${lab}` : `Lab ${lab} does not exist; clear what may be left`,
-      () => removeLab(lab),
-    );
+    const title = labLeavings(lab).length > 0 ? `Remove lab ${lab}` : `Lab ${lab} is not there; clear what may be left`;
+    await consoleProgress().step(title, async (step) => {
+      await removeLab(lab, { onWait: () => step.note('waiting for another command on it') });
+      step.note('');
+    });
   },
 };

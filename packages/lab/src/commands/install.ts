@@ -1,3 +1,4 @@
+import { assertPossible } from '../cluster/host.ts';
 import { Lab } from '../cluster/lab.ts';
 import { installOperator } from '../install-operator.ts';
 import { consoleProgress } from '../progress.ts';
@@ -6,5 +7,8 @@ import { nameOption, type Command } from './command.ts';
 export const install: Command = {
   summary: 'install CRDs and operator into namespace valkey-system of a lab; ready when it returns',
   options: { name: nameOption },
-  run: ({ name }) => installOperator(Lab.open(String(name)), consoleProgress()),
+  async run({ name }) {
+    assertPossible();
+    await installOperator(Lab.open(String(name)), consoleProgress());
+  },
 };

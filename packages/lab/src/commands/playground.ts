@@ -5,15 +5,16 @@ import { parseNodeCount } from '../cluster/layout.ts';
 import { removeLab } from '../cluster/remove-lab.ts';
 import { LabError } from '../errors.ts';
 import { abortOnInterrupt } from '../interrupt.ts';
-import { PLAYGROUND, startPlayground, type Playground } from '../playground.ts';
+import { startPlayground, type Playground } from '../playground.ts';
 import { consoleProgress, seconds } from '../progress.ts';
-import { jsonOption, nodesOption, type Command } from './command.ts';
+import { jsonOption, nodesOption, playgroundNameOption, type Command } from './command.ts';
 
 const VALKEY_VERSIONS = ['8.0', '8.1', '9.1'];
 
 export const playground: Command = {
   summary: 'a Kubernetes on this machine with the operator and a demo cluster; Ctrl-C removes it',
   options: {
+    name: playgroundNameOption,
     nodes: nodesOption,
     valkey: {
       type: 'string',
@@ -30,7 +31,7 @@ export const playground: Command = {
     detach: { type: 'boolean', description: 'return when it is ready and leave it running' },
     json: jsonOption,
   },
-  async run({ nodes, valkey, context, keep, detach, json }) {
+  async run({ name, nodes, valkey, context, keep, detach, json }) {
     const version = String(valkey);
     if (!VALKEY_VERSIONS.includes(version)) {
       throw new LabError(
@@ -41,7 +42,9 @@ export const playground: Command = {
     }
     const start = Date.now();
     const signal = abortOnInterrupt();
+    const lab = String(name);
     const place = await startPlayground({
+      name: lab,
       nodes: parseNodeCount(String(nodes)),
       valkey: version,
       ...(context ? { context: String(context) } : {}),
@@ -57,7 +60,7 @@ export const playground: Command = {
     process.exitCode = 0;
     if (keep) return console.error('\n  kept running; make playground-down removes it');
     console.error();
-    await consoleProgress().step('Remove the playground', () => removeLab(PLAYGROUND));
+    await consoleProgress().step('Remove the playground', () => removeLab(lab));
   },
 };
 

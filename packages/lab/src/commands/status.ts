@@ -1,3 +1,4 @@
+import { assertPossible } from '../cluster/host.ts';
 import { describeLab, type LabReport } from '../cluster/describe-lab.ts';
 import { listLabs } from '../cluster/lab-record.ts';
 import { jsonOption, nameOption, type Command } from './command.ts';
@@ -6,6 +7,7 @@ export const status: Command = {
   summary: 'what runs in a lab, where its logs are, and what is wrong',
   options: { name: nameOption, json: jsonOption },
   async run({ name, json }) {
+    assertPossible();
     const report = await describeLab(String(name));
     console.log(json ? JSON.stringify(report, null, 2) : formatReport(report));
     if (report.problems.length > 0) process.exitCode = 1;

@@ -10,16 +10,18 @@ import {
   ResourceCache,
 } from '@valkey-operator/kube';
 import { PROVISIONER, STORAGE_CLASS } from '../cluster/addons.ts';
-import { planVolumes, type VolumeAction } from './plan-volumes.ts';
+import { planVolumes, type VolumeAction, type VolumeClass } from './plan-volumes.ts';
 
 /** The lab's storage: a directory of the node for every claim. One process per lab, started by `lab up`. */
 const [kubeconfig, labDir] = process.argv.slice(2);
 if (!kubeconfig || !labDir) throw new Error('usage: provisioner KUBECONFIG LAB-DIRECTORY');
 
+const RETRY_MS = 1000;
 const volumePath = (node: string, volume: string) => join(labDir, node, 'volumes', volume);
 const client = new KubeClient({
   transport: createHttpTransport(await kubeconfigAccess({ env: { KUBECONFIG: kubeconfig } })),
 });
+const CLASS: VolumeClass = { storageClass: STORAGE_CLASS, provisioner: PROVISIONER, path: volumePath };
 const onError = (error: unknown) => console.error(String(error));
 const claims = new ResourceCache({ client, resource: persistentVolumeClaims, onError });
 const volumes = new ResourceCache({ client, resource: persistentVolumes, onError });
@@ -33,14 +35,15 @@ async function reconcile(): Promise<void> {
   running = true;
   while (again) {
     again = false;
-    const actions = planVolumes(claims.list(), volumes.list(), {
-      storageClass: STORAGE_CLASS,
-      provisioner: PROVISIONER,
-      path: volumePath,
-    });
-    for (const action of actions) await act(action).catch(onError);
+    for (const action of planVolumes(claims.list(), volumes.list(), CLASS)) await act(action).catch(tryAgain);
   }
   running = false;
+}
+
+/** What failed is still to be done, although nothing may change that would say so. */
+function tryAgain(error: unknown): void {
+  onError(error);
+  setTimeout(() => void reconcile(), RETRY_MS).unref();
 }
 
 async function act(action: VolumeAction): Promise<void> {
