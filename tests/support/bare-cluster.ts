@@ -1,0 +1,90 @@
+import type { Lab } from '@valkey-operator/lab';
+import type { NodeAddress } from '@valkey-operator/valkey';
+
+const PORT = 6379;
+
+export interface BareCluster {
+  readonly namespace: string;
+  readonly name: string;
+  readonly size: number;
+  readonly tag?: string;
+  /** On top of what cluster mode needs. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A StatefulSet of Valkey pods in cluster mode, with nothing of ours in it: what we are compared with. */
+export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings = {} }: BareCluster): object {
+  const labels = { app: name };
+  const args = Object.entries({
+    dir: '/data',
+    save: '',
+    'protected-mode': 'no',
+    'cluster-enabled': 'yes',
+    'cluster-node-timeout': '5000',
+    ...settings,
+  }).flatMap(([setting, value]) => [`--${setting}`, value]);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name, namespace },
+    spec: {
+      serviceName: name,
+      replicas: size,
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 5,
+          securityContext: { runAsNonRoot: true, runAsUser: 999, fsGroup: 999 },
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: 'kubernetes.io/hostname',
+              whenUnsatisfiable: 'ScheduleAnyway',
+              labelSelector: { matchLabels: labels },
+            },
+          ],
+          containers: [
+            {
+              name: 'valkey',
+              image: `docker.io/valkey/valkey:${tag}`,
+              command: ['valkey-server', ...args],
+              env: [{ name: 'LC_ALL', value: 'C' }],
+              readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
+              volumeMounts: [{ name: 'data', mountPath: '/data' }],
+            },
+          ],
+          volumes: [{ name: 'data', emptyDir: {} }],
+        },
+      },
+    },
+  };
+}
+
+/** Make it and wait until all its pods are Ready. They do not know of each other yet. */
+export async function createBarePods(lab: Lab, cluster: BareCluster): Promise<void> {
+  const { namespace, name, size } = cluster;
+  await lab.apply(JSON.stringify(bareStatefulSet(cluster)));
+  const ready = [`--for=jsonpath={.status.readyReplicas}=${size}`, '--timeout=120s', `statefulset/${name}`];
+  await lab.kubectl(['-n', namespace, 'wait', ...ready]);
+}
+
+/** Three primaries and their replicas, as a person would form them. */
+export async function formBareCluster(lab: Lab, { namespace, name, size }: BareCluster): Promise<void> {
+  const nodes = await findPods(lab, namespace, `app=${name}`);
+  const hosts = nodes.map(({ host, port }) => `${host}:${port}`);
+  const replicas = String(size / 3 - 1);
+  const create = ['valkey-cli', '--cluster', 'create', ...hosts, '--cluster-replicas', replicas, '--cluster-yes'];
+  await lab.kubectl(['-n', namespace, 'exec', `${name}-0`, '--', ...create]);
+}
+
+/** The addresses of the pods with these labels that have one. */
+export async function findPods(lab: Lab, namespace: string, selector: string): Promise<NodeAddress[]> {
+  const path = 'jsonpath={.items[*].status.podIP}';
+  const { stdout } = await lab.kubectl(['-n', namespace, 'get', 'pods', '-l', selector, '-o', path]);
+  return stdout
+    .split(' ')
+    .filter(Boolean)
+    .map((host) => ({ host, port: PORT }));
+}
