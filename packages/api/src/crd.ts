@@ -1,4 +1,5 @@
 import { annotations, product } from './annotations.ts';
+import { labels } from './labels.ts';
 import type { Kind, PrinterColumn } from './define-kind.ts';
 import { category, group, version } from './group.ts';
 import { toStructural, type StructuralSchema } from './schema/structural.ts';
@@ -8,7 +9,11 @@ export function buildCrd(kind: Kind) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${kind.plural}.${group}`, annotations: { [annotations.product]: product } },
+    metadata: {
+      name: `${kind.plural}.${group}`,
+      labels: { [labels.partOf]: product },
+      annotations: { [annotations.product]: product },
+    },
     spec: {
       group,
       scope: 'Namespaced',

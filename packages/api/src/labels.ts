@@ -11,6 +11,7 @@ export const labels = {
   name: 'app.kubernetes.io/name',
   instance: 'app.kubernetes.io/instance',
   component: 'app.kubernetes.io/component',
+  partOf: 'app.kubernetes.io/part-of',
   managedBy: 'app.kubernetes.io/managed-by',
   version: 'app.kubernetes.io/version',
 } as const;
