@@ -40,7 +40,7 @@ export class EventOutbox {
   async #deliverAll(): Promise<void> {
     const pause = this.#options.sleep ?? ((ms: number) => sleep(ms, undefined, { ref: false }));
     this.#delivering = true;
-    for (let failures = 0; this.#waiting[0]; ) {
+    for (let failures = 0; this.#waiting[0];) {
       const [first] = this.#waiting;
       try {
         await this.#options.deliver(first);

@@ -16,7 +16,8 @@ const FIRST_RETRY_MS = 1000;
 
 /** So that the sidecars of a thousand clusters do not call in step after the operator has been away. */
 export function heartbeatDelayMs(failures: number, answer: HeartbeatAnswer | undefined, random: number): number {
-  const base = failures > 0 ? Math.min(INTERVAL_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) : (answer?.nextMs ?? INTERVAL_MS);
+  const base =
+    failures > 0 ? Math.min(INTERVAL_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) : (answer?.nextMs ?? INTERVAL_MS);
   return base * (1 - JITTER + 2 * JITTER * random);
 }
 

@@ -11,8 +11,10 @@ type Level = 'info' | 'warn' | 'error';
 
 /** JSON lines in the shape that pino writes. pino itself would cost each pod more memory than all else we hold. */
 export function createLog(base: LogFields, write: (line: string) => void, now: () => Date = () => new Date()): Log {
-  const at = (level: Level) => (message: string, fields: LogFields = {}) =>
-    write(`${JSON.stringify({ level, time: now().toISOString(), msg: message, ...base, ...fields }, plainErrors)}\n`);
+  const at =
+    (level: Level) =>
+    (message: string, fields: LogFields = {}) =>
+      write(`${JSON.stringify({ level, time: now().toISOString(), msg: message, ...base, ...fields }, plainErrors)}\n`);
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 

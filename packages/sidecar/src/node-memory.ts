@@ -78,7 +78,9 @@ export class MemoryFiles {
   save(): Promise<void> {
     const text = JSON.stringify(this.#current);
     const both = async () => {
-      const results = await Promise.allSettled([this.#files.pod, this.#files.volume].map((file) => replace(file, text)));
+      const results = await Promise.allSettled(
+        [this.#files.pod, this.#files.volume].map((file) => replace(file, text)),
+      );
       for (const result of results) if (result.status === 'rejected') this.#onProblem(result.reason);
     };
     this.#work = this.#work.then(both);

@@ -1,7 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { HeartbeatRequestSchema, ReportEventRequestSchema, type Guidance, type NodeReport } from '@valkey-operator/rpc';
-import { connectToOperator, findNotLeader, type CredentialSource, type OnPeerRefused } from '@valkey-operator/rpc/sidecar';
+import {
+  connectToOperator,
+  findNotLeader,
+  type CredentialSource,
+  type OnPeerRefused,
+} from '@valkey-operator/rpc/sidecar';
 import { exponentialBackOff } from '@valkey-operator/valkey/connection';
 import type { Environment } from './environment.ts';
 import { EventOutbox } from './event-outbox.ts';

@@ -60,6 +60,7 @@ export class ValkeyWatch {
   #timer: NodeJS.Timeout | undefined;
   #stopRequested = false;
   #asked = false;
+  #configured = false;
 
   constructor(options: ValkeyWatchOptions) {
     this.#options = options;
@@ -106,11 +107,13 @@ export class ValkeyWatch {
 
   /** A process asks to start: whatever was there before is gone. */
   noteAsked(): void {
-    if (this.#view.phase === 'starting') this.#noteEnd('never-answered', 'it ended before it answered');
-    else if (this.#connection) this.#noteEnd(this.#stopRequested ? 'requested' : 'crashed', 'it asked to start again');
+    const { phase } = this.#view;
+    if (phase === 'starting' && this.#configured) this.#noteEnd('never-answered', 'it ended before it answered');
+    else if (isUp(phase)) this.#noteEnd(this.#stopRequested ? 'requested' : 'crashed', 'it asked to start again');
     this.#dropConnection();
     const restarts = this.#view.restarts + (this.#asked ? 1 : 0);
     this.#asked = true;
+    this.#configured = false;
     this.#stopRequested = false;
     this.#enter('starting', { restarts, syncedOnce: false, hold: undefined, startedAt: undefined });
   }
@@ -121,6 +124,7 @@ export class ValkeyWatch {
 
   /** It has its configuration and will answer soon. */
   noteStart(): void {
+    this.#configured = true;
     this.#enter('starting', { hold: undefined });
     void this.#connectUntilUp(this.#connecting.signal);
   }
@@ -258,6 +262,10 @@ export class ValkeyWatch {
   }
 }
 
+function isUp(phase: ProcessPhase): boolean {
+  return phase === 'loading' || phase === 'running' || phase === 'unresponsive';
+}
+
 /** What a change of is worth a second look soon; not offsets and counters, which never rest. */
 function significantly({ info, cluster }: ValkeyFacts): string {
   const { replication } = info;
@@ -266,5 +274,11 @@ function significantly({ info, cluster }: ValkeyFacts): string {
   );
   const migrations = cluster?.migrations.map(({ name, state }) => `${name}=${state}`);
   const link = [replication?.role, replication?.primary?.up, replication?.primary?.syncInProgress];
-  return JSON.stringify([cluster?.info.state, nodes, migrations, link, replication?.replicas.map(({ state }) => state)]);
+  return JSON.stringify([
+    cluster?.info.state,
+    nodes,
+    migrations,
+    link,
+    replication?.replicas.map(({ state }) => state),
+  ]);
 }

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FailureReason, RefusalReason } from '@valkey-operator/rpc';
-import { failed, refused, type CommandHandler, type CommandKind, type CommandOutcome } from '@valkey-operator/rpc/sidecar';
+import {
+  failed,
+  refused,
+  type CommandHandler,
+  type CommandKind,
+  type CommandOutcome,
+} from '@valkey-operator/rpc/sidecar';
 import { ValkeyError } from '@valkey-operator/valkey';
 import { ConnectionError } from '@valkey-operator/valkey/connection';
 import { NoValkeyError, type ValkeyWatch } from '../valkey-watch.ts';
@@ -25,7 +31,7 @@ export async function waitForEffect(
   isThere: (cluster: ClusterFacts) => boolean,
   again?: { readonly everyMs: number; readonly push: (cluster: ClusterFacts) => Promise<unknown> },
 ): Promise<void> {
-  for (let pushedAt = Date.now(); ; ) {
+  for (let pushedAt = Date.now(); ;) {
     const cluster = await lookAtCluster(node);
     if (isThere(cluster)) return;
     signal.throwIfAborted();

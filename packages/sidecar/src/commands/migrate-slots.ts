@@ -11,7 +11,8 @@ const POLL_MS = 100;
 export const migrateSlots = (node: Node) =>
   handler<'migrateSlots'>(
     async ({ transfers }, { signal }) => {
-      if (!(await isAtomic(node))) return refused(RefusalReason.UNSUPPORTED, 'this Valkey has no atomic slot migration');
+      if (!(await isAtomic(node)))
+        return refused(RefusalReason.UNSUPPORTED, 'this Valkey has no atomic slot migration');
       const before = await lookAtCluster(node);
       const open = transfers.filter((transfer) => !isThere(transfer, before));
       if (open.length === 0) return done({ unchanged: true });

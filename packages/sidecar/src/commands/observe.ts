@@ -11,7 +11,10 @@ import type { Log } from '../log.ts';
 type AnyHandler = CommandHandler<CommandKind>;
 
 /** The table is typed by kind; each handler stays under its own. */
-function mapHandlers(handlers: CommandHandlers, change: (kind: string, inner: AnyHandler) => AnyHandler): CommandHandlers {
+function mapHandlers(
+  handlers: CommandHandlers,
+  change: (kind: string, inner: AnyHandler) => AnyHandler,
+): CommandHandlers {
   const entries = Object.entries(handlers).map(([kind, inner]) => [kind, change(kind, inner as AnyHandler)]);
   return Object.fromEntries(entries) as CommandHandlers;
 }
@@ -21,9 +24,7 @@ export function refuseWhile(isTerminating: () => boolean, handlers: CommandHandl
   return mapHandlers(handlers, (_kind, inner) => ({
     ...inner,
     run: async (payload, context) =>
-      isTerminating()
-        ? refused(RefusalReason.TERMINATING, 'the pod is being terminated')
-        : inner.run(payload, context),
+      isTerminating() ? refused(RefusalReason.TERMINATING, 'the pod is being terminated') : inner.run(payload, context),
   }));
 }
 

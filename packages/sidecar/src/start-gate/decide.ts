@@ -81,12 +81,7 @@ function isTakenOver({ nodeId, configEpoch }: Membership, slots: SlotSet, answer
 /** `followed`: it has been in step with this primary; `unknown`: nothing proves that it has not more data. */
 type ReplicaVerdict = 'harmless' | 'followed' | 'unknown';
 
-function judgeReplica(
-  id: string,
-  primaryId: string,
-  answers: readonly PeerAnswer[],
-  hasData: boolean,
-): ReplicaVerdict {
+function judgeReplica(id: string, primaryId: string, answers: readonly PeerAnswer[], hasData: boolean): ReplicaVerdict {
   const own = answers.find((answer) => answer.id === id);
   const follows = own?.nodes.find(({ myself }) => myself)?.primaryId;
   // It has moved to another shard and has that one's data.

@@ -1,13 +1,29 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { lstat, open, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** Node has no call for it; the image brings the one program. Group-writable: the two containers may differ in their user. */
+/** A FIFO that is there is kept: a Valkey may wait at it since before this sidecar started. */
 export async function ensureFifo(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isFIFO()) return;
   if (found) await rm(path, { recursive: true });
+  await makeFifo(path);
+}
+
+/**
+ * Puts a new FIFO in the place of the one that a Valkey has open. Each FIFO serves one start: a second writer on the first
+ * one would be taken for the next start while Valkey still reads, and give it its configuration twice.
+ */
+export async function renewFifo(path: string): Promise<void> {
+  const next = `${path}.next`;
+  await rm(next, { force: true });
+  await makeFifo(next);
+  await rename(next, path);
+}
+
+/** Node has no call for it; the image brings the one program. Group-writable: the two containers may differ in their user. */
+async function makeFifo(path: string): Promise<void> {
   await promisify(execFile)('mkfifo', ['-m', '0660', path]);
 }
 

@@ -8,7 +8,7 @@ import { paths } from '../paths.ts';
 import { CONF_OPENING, nodeTimeoutMs, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
 import { decideStart, type StartDecision } from './decide.ts';
-import { isReaderGone, openWhenRead, releaseOpener } from './fifo.ts';
+import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
 import { askPeers } from './peers.ts';
 
 export type ReleaseDecision = 'keep-data' | 'discard-data' | 'new-node';
@@ -47,6 +47,8 @@ export class StartGate {
   #release: PromiseWithResolvers<ReleaseDecision> | undefined;
   #passed: PromiseWithResolvers<void> | undefined;
   #data: DataOnDisk | undefined;
+  /** Stands until a Valkey has started under it: the one that waited may have been ended meanwhile. */
+  #order: ReleaseDecision | undefined;
 
   constructor(options: StartGateOptions) {
     this.#options = options;
@@ -81,26 +83,25 @@ export class StartGate {
   async #admit(writer: FileHandle): Promise<void> {
     const { log, memory, environment, onAsk, onStart } = this.#options;
     onAsk();
-    this.#release = Promise.withResolvers();
     this.#passed = Promise.withResolvers();
     this.#passed.promise.catch(() => undefined);
     try {
       await writer.write(CONF_OPENING);
+      await renewFifo(paths.conf);
       this.#data = await inspectData(paths.data);
-      const order = await this.#waitForLeave(this.#data);
-      if (order) await this.#obey(order);
+      this.#order ??= await this.#waitForLeave(this.#data);
+      if (this.#order) await this.#obey(this.#order);
       const settings = await this.#waitForSettings(environment);
       await memory.update({ runningHash: settings.hash });
       await memory.save();
       await writer.write(renderNodeConf(settings, environment).rest);
+      this.#order = undefined;
       this.#passed.resolve();
       onStart();
     } catch (error) {
       this.#passed.reject(error);
       if (isReaderGone(error)) log.info('a Valkey ended while it waited at the start gate');
       else if (!this.#stop.signal.aborted) throw error;
-    } finally {
-      this.#release = undefined;
     }
   }
 
@@ -110,7 +111,7 @@ export class StartGate {
     const last = this.#rememberedMembership(data);
     const since = new Date();
     const until = new Date(since.getTime() + (await this.#failoverTimeMs()));
-    for (let told = ''; ; ) {
+    for (let told = ''; ;) {
       const decision = await this.#decide(data, last, Date.now() >= until.getTime());
       if (decision.start) {
         log.info('Valkey may start', { reason: decision.reason, waitedMs: Date.now() - since.getTime() });
@@ -121,6 +122,7 @@ export class StartGate {
         const hold = { since, until: decision.bounded ? until : undefined, previousRole: last?.role } as const;
         this.#options.onHold({ reason: 'replica-may-have-more-data', message: decision.message, ...hold });
         told = decision.message;
+        this.#release ??= Promise.withResolvers();
       }
       const order = await this.#pause(Date.now() < until.getTime() ? RECHECK_MS : SLOW_RECHECK_MS);
       if (order) {
@@ -155,7 +157,7 @@ export class StartGate {
   async #waitForSettings(environment: Environment): Promise<NodeSettings> {
     const { log, onHold } = this.#options;
     const since = new Date();
-    for (let told = ''; ; ) {
+    for (let told = ''; ;) {
       const message = await readSettings(paths.settings).then((read) => {
         if (!read.ok) return read.message;
         try {
