@@ -14,6 +14,12 @@ export function createMetrics() {
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers,
   });
+  const queued = new Histogram({
+    name: 'valkey_operator_queue_seconds',
+    help: 'Time a cluster waited for a worker.',
+    buckets: [0.001, 0.01, 0.1, 1, 10],
+    registers,
+  });
   const apiCalls = new Counter({
     name: 'valkey_operator_api_calls_total',
     help: 'Requests to the Kubernetes API server.',
@@ -32,10 +38,16 @@ export function createMetrics() {
     labelNames: ['reason'],
     registers,
   });
-  const heartbeats = new Counter({
+  const heard = new Counter({
     name: 'valkey_operator_heartbeats_total',
     help: 'Heartbeats and events received from sidecars.',
     labelNames: ['kind'],
+    registers,
+  });
+  const heartbeatAge = new Histogram({
+    name: 'valkey_operator_heartbeat_latency_seconds',
+    help: 'Age of a report when it arrived, by the clocks of both sides.',
+    buckets: [0.01, 0.1, 0.5, 1, 5, 30],
     registers,
   });
   const leader = new Gauge({
@@ -47,20 +59,34 @@ export function createMetrics() {
     registry,
     actions,
     refusals,
-    heartbeats,
     leader,
+    countHeard: (kind: string, ageMs: number | undefined) => {
+      heard.inc({ kind });
+      if (ageMs !== undefined) heartbeatAge.observe(Math.max(0, ageMs) / 1000);
+    },
     countCall: ({ verb, resource, code }: CallRecord) => apiCalls.inc({ verb, resource, code: String(code) }),
-    countRun: ({ ranMs, error }: RunRecord) =>
-      reconciles.observe({ result: error === undefined ? 'success' : 'error' }, ranMs / 1000),
-    /** Things that are asked for when somebody looks. */
-    observe: (name: string, help: string, read: () => number) =>
-      new Gauge({
+    countRun: ({ ranMs, waitedMs, error }: RunRecord) => {
+      reconciles.observe({ result: error === undefined ? 'success' : 'error' }, ranMs / 1000);
+      queued.observe(waitedMs / 1000);
+    },
+    /** Something that is looked up when Prometheus asks; a name asked for again replaces the earlier one. */
+    watch: <L extends string>(
+      name: string,
+      help: string,
+      labelNames: L[],
+      read: () => { labels: Record<L, string>; value: number }[],
+    ) => {
+      registry.removeSingleMetric(name);
+      const gauge: Gauge<L> = new Gauge({
         name,
         help,
+        labelNames,
         registers,
         collect() {
-          this.set(read());
+          gauge.reset();
+          for (const { labels, value } of read()) gauge.set(labels, value);
         },
-      }),
+      });
+    },
   };
 }

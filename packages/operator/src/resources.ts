@@ -1,22 +1,55 @@
 import {
   apiVersion,
   type ValkeyCA,
+  type ValkeyCertificateBinding,
+  type ValkeyCertificateBundle,
   type ValkeyCluster,
   type ValkeyClusterDefaults,
   type ValkeyClusterStatus,
 } from '@valkey-operator/api';
-import { defineResource, type KubeObject } from '@valkey-operator/kube';
+import {
+  configMaps,
+  defineResource,
+  type KubeObject,
+  networkPolicies,
+  podDisruptionBudgets,
+  type Resource,
+  serviceAccounts,
+  services,
+  statefulSets,
+} from '@valkey-operator/kube';
 
 /** Our own kinds, as the Kubernetes client addresses them. */
-export const valkeyClusters = defineResource<ValkeyCluster & KubeObject>(apiVersion, 'ValkeyCluster', 'valkeyclusters');
-export const valkeyClusterStatuses = defineResource<ValkeyClusterStatus & KubeObject>(
-  apiVersion,
-  'ValkeyClusterStatus',
-  'valkeyclusterstatuses',
+export const valkeyClusters = define<ValkeyCluster>('ValkeyCluster', 'valkeyclusters');
+export const valkeyClusterStatuses = define<ValkeyClusterStatus>('ValkeyClusterStatus', 'valkeyclusterstatuses');
+export const valkeyClusterDefaults = define<ValkeyClusterDefaults>('ValkeyClusterDefaults', 'valkeyclusterdefaults');
+export const valkeyCas = define<ValkeyCA>('ValkeyCA', 'valkeycas');
+export const valkeyCertificateBundles = define<ValkeyCertificateBundle>(
+  'ValkeyCertificateBundle',
+  'valkeycertificatebundles',
 );
-export const valkeyClusterDefaults = defineResource<ValkeyClusterDefaults & KubeObject>(
-  apiVersion,
-  'ValkeyClusterDefaults',
-  'valkeyclusterdefaults',
+export const valkeyCertificateBindings = define<ValkeyCertificateBinding>(
+  'ValkeyCertificateBinding',
+  'valkeycertificatebindings',
 );
-export const valkeyCas = defineResource<ValkeyCA & KubeObject>(apiVersion, 'ValkeyCA', 'valkeycas');
+
+/** The kinds of children that the planner builds and compares; the detail of a status is one of them. */
+export const childResources = [
+  serviceAccounts,
+  configMaps,
+  services,
+  networkPolicies,
+  podDisruptionBudgets,
+  statefulSets,
+  valkeyClusterStatuses,
+] as Resource[];
+
+export function childResource(kind: string): Resource {
+  const resource = childResources.find((candidate) => candidate.kind === kind);
+  if (!resource) throw new Error(`the operator makes no ${kind}`);
+  return resource;
+}
+
+function define<T>(kind: string, plural: string): Resource<T & KubeObject> {
+  return defineResource<T & KubeObject>(apiVersion, kind, plural);
+}

@@ -4,8 +4,16 @@ import type { Live, Pod } from '@valkey-operator/kube';
 /** A container that waits for these only waits for its turn. */
 const ORDINARY_WAITS = new Set(['PodInitializing', 'ContainerCreating']);
 
+export interface PodFacts {
+  /** By Kubernetes node. */
+  zones: ReadonlyMap<string, string | undefined>;
+  report?: NodeView | undefined;
+  /** The address that the sidecar gives: at birth it is known a second sooner than the kubelet writes it into the status. */
+  reportedIp?: string | undefined;
+}
+
 /** A pod as the planner sees it: where it is, how it is, and what its sidecar said. */
-export function viewPod(pod: Live<Pod>, zones: ReadonlyMap<string, string | undefined>, report?: NodeView): PodView {
+export function viewPod(pod: Live<Pod>, { zones, report, reportedIp }: PodFacts): PodView {
   const { metadata, spec, status } = pod;
   const { name, uid, creationTimestamp, deletionTimestamp, labels = {}, annotations = {}, finalizers = [] } = metadata;
   const kubernetesNode = spec?.nodeName;
@@ -21,15 +29,25 @@ export function viewPod(pod: Live<Pod>, zones: ReadonlyMap<string, string | unde
     finalizers,
     valkeyRestarts: status?.containerStatuses?.find((container) => container.name === 'valkey')?.restartCount ?? 0,
     ...withoutUndefined({
-      ip: status?.podIP,
+      ip: status?.podIP ?? reportedIp,
       kubernetesNode,
-      zone: kubernetesNode && zones.get(kubernetesNode),
+      zone: kubernetesNode === undefined ? undefined : zones.get(kubernetesNode),
       deletionTimestamp,
       unschedulable: whyUnschedulable(pod),
       waiting: findStuckContainer(pod),
       report,
     }),
   };
+}
+
+/**
+ * Whether a sidecar can be reached: it runs, or has been heard. Before, there is nobody to connect to; afterwards, when the
+ * pod is over, there never will be.
+ */
+export function hasSidecar({ status }: Live<Pod>, isHeard: boolean): boolean {
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
+  const sidecar = status?.initContainerStatuses?.find(({ name }) => name === 'sidecar');
+  return isHeard || sidecar?.state?.running !== undefined;
 }
 
 /** The number at the end of a StatefulSet's pod, or of the claim of such a pod. */

@@ -1,7 +1,7 @@
 import { planRotation, readCertificate } from '@valkey-operator/pki/verify';
 import type { CredentialHolder } from '@valkey-operator/rpc/operator';
 import type { Authorities } from './authorities.ts';
-import type { Logger } from './log.ts';
+import type { Logger } from '../log.ts';
 
 const ROTATE_BEFORE_PERCENT = 66;
 const RETRY_MS = 30_000;

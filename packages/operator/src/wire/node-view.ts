@@ -23,7 +23,8 @@ export function toNodeView(report: NodeReport, receivedAt: number, live: boolean
     receivedAt,
     live,
     process: toProcess(report.process),
-    ...(cluster && { cluster: toCluster(cluster) }),
+    // A node whose role is not known is not known: it must not pass for a primary.
+    ...(cluster && cluster.role !== Role.UNSPECIFIED && { cluster: toCluster(cluster) }),
     ...(replication && {
       replication: {
         offset: Number(replication.offset),
@@ -84,9 +85,19 @@ function toCluster(cluster: ClusterReport): NodeClusterView {
 }
 
 function toKnownNode(node: KnownNode): KnownNodeView {
-  const { id, ip, port, flags, primaryId, linkConnected, slots } = node;
+  const { id, ip, port, hostname, flags, primaryId, linkConnected, slots } = node;
   const configEpoch = Number(node.configEpoch);
-  return { id, ip, port, flags, configEpoch, linkConnected, slots, ...(primaryId && { primaryId }) };
+  return {
+    id,
+    ip,
+    port,
+    flags,
+    configEpoch,
+    linkConnected,
+    slots,
+    ...(hostname && { hostname }),
+    ...(primaryId && { primaryId }),
+  };
 }
 
 function toOpenSlot({ slot, direction }: OpenSlot): NodeClusterView['openSlots'][number] {

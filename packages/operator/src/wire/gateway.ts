@@ -1,4 +1,4 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { childNames, TOKEN_AUDIENCE } from '@valkey-operator/core';
 import { type KubeClient, type Leadership, reviewToken } from '@valkey-operator/kube';
 import { CONTRACT_REVISION, type NodeReport } from '@valkey-operator/rpc';
@@ -7,11 +7,12 @@ import {
   type CredentialSource,
   notLeaderError,
   type OnPeerRefused,
+  type OperatorGatewayOptions,
   type RpcServer,
   TokenCache,
   type TokenOwner,
 } from '@valkey-operator/rpc/operator';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '../metrics.ts';
 
 export interface GatewayOptions {
   client: KubeClient;
@@ -20,24 +21,27 @@ export interface GatewayOptions {
   version: string;
   /** The valid term of this process, if it leads. */
   leadership: () => Leadership | undefined;
-  onReport: (report: NodeReport) => void;
+  /** `event`: something happened, this is not the usual call of the minute. */
+  onReport: (report: NodeReport, kind: 'heartbeat' | 'event') => void;
+  isSuperseded: NonNullable<OperatorGatewayOptions['isSuperseded']>;
   onRefused: OnPeerRefused;
-  metrics: Metrics;
+  metrics: Pick<Metrics, 'countHeard'>;
 }
 
 const POD_NAME = 'authentication.kubernetes.io/pod-name';
 const POD_UID = 'authentication.kubernetes.io/pod-uid';
-/** How long a sidecar that called should expect a session to be opened. */
+/** How long a sidecar that is not ready should expect a session to be opened. */
 const STAY_CONNECTED_MS = 30_000;
 
-/** Where heartbeats and events of all sidecars arrive. Only the leader listens to them. */
+/** Where heartbeats and events of all sidecars arrive. Only the leader listens to them; a standby says that it is none. */
 export function createGateway(options: GatewayOptions): RpcServer {
-  const { client, credentials, trustDomain, version, leadership, onReport, onRefused, metrics } = options;
-  const hear = (kind: string, report: NodeReport | undefined) => {
+  const { client, credentials, trustDomain, version, leadership, onReport, isSuperseded, onRefused, metrics } = options;
+  const hear = (kind: 'heartbeat' | 'event', name: string, report: NodeReport | undefined) => {
     const term = leadership();
     if (!term) throw notLeaderError('');
-    metrics.heartbeats.inc({ kind });
-    if (report) onReport(report);
+    const sentAt = report?.observedAt && timestampMs(report.observedAt);
+    metrics.countHeard(name, sentAt === undefined ? undefined : Date.now() - sentAt);
+    if (report) onReport(report, kind);
     return {
       guidance: {
         contractRevision: CONTRACT_REVISION,
@@ -50,12 +54,13 @@ export function createGateway(options: GatewayOptions): RpcServer {
   return createOperatorGateway({
     credentials,
     trustDomain,
+    isSuperseded,
     onRefused,
     tokens: new TokenCache({ review: (token) => reviewOwner(client, token) }),
     isMember: (owner, { cluster }) => owner.serviceAccount === childNames(cluster).serviceAccount,
     implementation: {
-      heartbeat: ({ report }) => hear('heartbeat', report),
-      reportEvent: ({ event, report }) => hear(event?.kind.case ?? 'unknown', report),
+      heartbeat: ({ report }) => hear('heartbeat', 'heartbeat', report),
+      reportEvent: ({ event, report }) => hear('event', event?.kind.case ?? 'unknown', report),
     },
   });
 }

@@ -1,0 +1,143 @@
+import { finalizer, type ValkeyCluster } from '@valkey-operator/api';
+import type { Action, ClusterSnapshot, NodeAction, Plan } from '@valkey-operator/core';
+import {
+  isKubeError,
+  type KubeClient,
+  type KubeObject,
+  type Leadership,
+  persistentVolumeClaims,
+  pods,
+} from '@valkey-operator/kube';
+import { RefusalReason } from '@valkey-operator/rpc';
+import type { Caches } from '../caches.ts';
+import type { Authorities } from '../certificates/authorities.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { childResource, valkeyClusters } from '../resources.ts';
+import { toCommandRequest } from '../wire/node-command.ts';
+import type { Sessions } from '../wire/sessions.ts';
+import { describeAction, describeOutcome } from './describe-action.ts';
+import { whenSeen } from './when-seen.ts';
+
+export interface ActContext {
+  /** Writes only while the term is valid. */
+  client: KubeClient;
+  caches: Pick<Caches, 'children' | 'secrets'>;
+  sessions: Pick<Sessions, 'find'>;
+  authorities: Pick<Authorities, 'issueIntermediate' | 'issueSidecarCertificate'>;
+  leadership: Leadership;
+  onStale: (highestEpoch: bigint, sidecar: { namespace: string; cluster: string; pod: string }) => void;
+  metrics: Pick<Metrics, 'actions'>;
+  log: Logger;
+}
+
+/** An action that did not come about. The next look at the cluster decides anew; nothing is repeated blindly. */
+export class ActionFailed extends Error {
+  override readonly name = 'ActionFailed';
+}
+
+/**
+ * Carry out a plan: all of a stage at once, the next stage only when all of it succeeded. `outdated`: what the plan was made
+ * for has changed meanwhile, so the rest of it was left.
+ */
+export async function executePlan(
+  context: ActContext,
+  snapshot: ClusterSnapshot,
+  plan: Plan,
+  isCurrent: () => boolean,
+): Promise<'done' | 'outdated'> {
+  for (const [index, stage] of plan.stages.entries()) {
+    if (index > 0 && !isCurrent()) return 'outdated';
+    const outcomes = await Promise.allSettled(stage.map((action) => execute(context, snapshot, action)));
+    const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
+    if (failures.length > 0) throw new ActionFailed(failures.join('; '));
+  }
+  return 'done';
+}
+
+async function execute(context: ActContext, snapshot: ClusterSnapshot, action: Action): Promise<void> {
+  const { leadership, metrics, log } = context;
+  const { namespace, name } = snapshot.cluster.metadata;
+  const reason = 'reason' in action ? action.reason : undefined;
+  const fields = { cluster: `${namespace}/${name}`, action: describeAction(action), reason };
+  try {
+    if (!leadership.isValid()) throw new ActionFailed('this process does not lead any more');
+    await perform(context, snapshot, action);
+    metrics.actions.inc({ action: action.type, outcome: 'done' });
+    log.info(fields, 'action done');
+  } catch (error) {
+    metrics.actions.inc({ action: action.type, outcome: 'failed' });
+    log.warn({ ...fields, error: String(error) }, 'action failed');
+    throw error;
+  }
+}
+
+async function perform(context: ActContext, { cluster, spec }: ClusterSnapshot, action: Action): Promise<void> {
+  const { client, caches, authorities } = context;
+  const { namespace } = cluster.metadata;
+  const owner = { metadata: cluster.metadata, spec };
+  switch (action.type) {
+    case 'ApplyChild':
+      return applyChild(context, action.object as KubeObject);
+    case 'DeleteChild':
+      await client.delete(childResource(action.kind), { namespace, name: action.name }, { uid: action.uid });
+      return;
+    case 'DeletePod':
+      await client.delete(pods, { namespace, name: action.pod }, { uid: action.uid });
+      return;
+    case 'DeleteClaim':
+      await client.delete(persistentVolumeClaims, { namespace, name: action.claim }, { uid: action.uid });
+      return;
+    case 'LabelPod':
+      return labelPod(client, namespace, action);
+    case 'AddFinalizer':
+    case 'RemoveFinalizer':
+      return setFinalizer(client, cluster, action.type === 'AddFinalizer');
+    case 'IssueIntermediate':
+      return whenSeen(caches.secrets, await authorities.issueIntermediate(client, owner));
+    case 'IssueSidecarCertificate':
+      return whenSeen(caches.secrets, await authorities.issueSidecarCertificate(client, owner));
+    case 'CommandNode':
+      return commandNode(context, action, cluster);
+  }
+}
+
+async function applyChild({ client, caches }: ActContext, object: KubeObject): Promise<void> {
+  const written = await client.apply<KubeObject>(childResource(object.kind), object);
+  const cache = caches.children.get(object.kind);
+  if (cache) await whenSeen(cache, written);
+}
+
+async function labelPod(
+  client: KubeClient,
+  namespace: string,
+  { pod, uid, labels }: Extract<Action, { type: 'LabelPod' }>,
+): Promise<void> {
+  try {
+    await client.mergePatch(pods, { namespace, name: pod }, { metadata: { uid, labels } });
+  } catch (error) {
+    // Another pod of that name is not the one that was meant; a label is not worth more than that.
+    if (!isKubeError(error, 'NotFound', 'Conflict')) throw error;
+  }
+}
+
+/** Bound to the version it was decided on: a list is replaced as a whole, and somebody else's entry must not get lost. */
+async function setFinalizer(client: KubeClient, cluster: ValkeyCluster, wanted: boolean): Promise<void> {
+  const { namespace, name, resourceVersion, finalizers: present = [] } = cluster.metadata;
+  const others = present.filter((entry) => entry !== finalizer);
+  const finalizers = wanted ? [...others, finalizer] : others;
+  await client.mergePatch(valkeyClusters, { namespace, name }, { metadata: { resourceVersion, finalizers } });
+}
+
+/** The pod is named by its uid: a session to its successor of the same name is not meant. */
+async function commandNode(context: ActContext, action: NodeAction, { metadata }: ValkeyCluster): Promise<void> {
+  const session = context.sessions.find(action.guard.podUid);
+  if (!session) throw new ActionFailed(`no session to ${action.pod}`);
+  const { outcome } = await session.send(toCommandRequest(action));
+  if (outcome.case === 'done') return;
+  if (outcome.case === 'refusal' && outcome.value.reason === RefusalReason.STALE_EPOCH) {
+    const { namespace, name: cluster } = metadata;
+    context.onStale(outcome.value.highestEpoch, { namespace, cluster, pod: action.pod });
+  }
+  throw new ActionFailed(`${action.pod} ${describeOutcome(outcome)}`);
+}

@@ -1,0 +1,176 @@
+import { reasons, type ValkeyCluster } from '@valkey-operator/api';
+import { childNames, type ClusterSnapshot, type Plan, type planCluster } from '@valkey-operator/core';
+import {
+  type EventRecorder,
+  formatKey,
+  keyOf,
+  type KubeClient,
+  type Live,
+  type ObjectRef,
+  parseKey,
+  type Requeue,
+  type RunRecord,
+  type StatusWrite,
+  WorkQueue,
+  writeStatus,
+} from '@valkey-operator/kube';
+import type { Caches } from '../caches.ts';
+import type { Metrics } from '../metrics.ts';
+import { valkeyClusters, valkeyClusterStatuses } from '../resources.ts';
+import type { Sessions } from '../wire/sessions.ts';
+import { type ActContext, ActionFailed, executePlan } from './act.ts';
+import { observeCluster, type ObserveContext } from './observe.ts';
+import { hasSidecar } from './pod-view.ts';
+import type { SnapshotRecorder } from './snapshot-recorder.ts';
+import { ToldEvents } from './told-events.ts';
+import { subscribeWakeUps } from './wake-ups.ts';
+
+export interface ClusterControllerContext extends ObserveContext, ActContext {
+  client: KubeClient;
+  caches: Caches;
+  sessions: Pick<Sessions, 'find' | 'want'>;
+  authorities: ObserveContext['authorities'] & ActContext['authorities'];
+  plan: typeof planCluster;
+  events: Pick<EventRecorder, 'record'>;
+  recorder: SnapshotRecorder;
+  metrics: Pick<Metrics, 'actions' | 'countRun'>;
+}
+
+const CONCURRENCY = 16;
+/**
+ * After a failure the cluster is looked at anew, soon and then less often. The limit is low: what failed may be a trifle,
+ * and meanwhile something else may need repair.
+ */
+const BACKOFF = { baseMs: 200, maxMs: 10_000 };
+/** A status that came too late is written from what the watch is about to bring. */
+const STALE_MS = 100;
+
+/** One ValkeyCluster: observe, plan, act, tell. Whatever happens only adds its key to the queue. */
+export class ClusterController {
+  readonly #context: ClusterControllerContext;
+  readonly #queue: WorkQueue;
+  readonly #told = new ToldEvents();
+
+  constructor(context: ClusterControllerContext) {
+    this.#context = context;
+    this.#queue = new WorkQueue({
+      process: (key) => this.#reconcile(parseKey(key)),
+      concurrency: CONCURRENCY,
+      backoff: BACKOFF,
+      onRun: (run) => this.#account(run),
+    });
+  }
+
+  /** Clusters that wait for a worker. */
+  get depth(): number {
+    return this.#queue.depth;
+  }
+
+  wake(ref: ObjectRef): void {
+    this.#queue.add(formatKey(ref));
+  }
+
+  /** Something happened that may end a row of failures. */
+  wakeAnew(ref: ObjectRef): void {
+    this.#queue.addAnew(formatKey(ref));
+  }
+
+  /** Run until the term ends, then let what is under way finish. */
+  async run(): Promise<void> {
+    const { caches, leadership, operator } = this.#context;
+    const unsubscribe = subscribeWakeUps(
+      caches,
+      (ref) => this.wake(ref),
+      (ref) => this.wakeAnew(ref),
+      operator.namespace,
+    );
+    for (const cluster of caches.clusters.list()) this.wake(cluster.metadata);
+    await new Promise((resolve) => {
+      leadership.signal.addEventListener('abort', resolve, { once: true });
+      if (leadership.signal.aborted) resolve(undefined);
+    });
+    unsubscribe();
+    await this.#queue.close();
+  }
+
+  async #reconcile(ref: ObjectRef): Promise<Requeue | void> {
+    const { caches, leadership, plan: decide, recorder } = this.#context;
+    const cluster = caches.clusters.get(ref);
+    if (!cluster || cluster.spec.management === 'Unbound') return this.#letGo(ref);
+    if (!leadership.isValid()) return;
+    this.#forgetGonePods(cluster);
+    const snapshot = await observeCluster(this.#context, cluster);
+    const plan = decide(snapshot);
+    recorder.record(snapshot, plan);
+    this.#connect(snapshot, plan);
+    this.#tell(cluster, plan);
+    const [written, acted] = await settleBoth(this.#writeStatus(cluster, plan), this.#act(snapshot, plan));
+    if (acted === 'outdated') return { requeueAfterMs: 0 };
+    return { requeueAfterMs: written === 'stale' ? STALE_MS : plan.wakeAfterMs };
+  }
+
+  /** Gone, or not ours to look after: no connection and no memory of it is kept. */
+  #letGo({ namespace = '', name }: ObjectRef): void {
+    const { sessions, reports } = this.#context;
+    sessions.want(namespace, name, []);
+    reports.retain(namespace, name, new Set());
+    this.#told.selectNew(formatKey({ namespace, name }), []);
+  }
+
+  #forgetGonePods({ metadata: { namespace, name } }: Live<ValkeyCluster>): void {
+    const { caches, reports } = this.#context;
+    const present = caches.pods.byIndex('cluster', name).filter(({ metadata }) => metadata.namespace === namespace);
+    reports.retain(namespace, name, new Set(present.map(({ metadata }) => metadata.uid)));
+  }
+
+  #connect({ cluster, pods }: ClusterSnapshot, plan: Plan): void {
+    const { caches, sessions } = this.#context;
+    const { namespace, name } = cluster.metadata;
+    const sidecars = pods.flatMap(({ name: pod, uid: podUid, ip, report }) => {
+      const live = caches.pods.get({ namespace, name: pod });
+      const isReachable = ip && live && hasSidecar(live, report !== undefined);
+      return isReachable ? [{ namespace, cluster: name, pod, podUid, ip }] : [];
+    });
+    sessions.want(namespace, name, plan.stayConnected ? sidecars : []);
+  }
+
+  #act(snapshot: ClusterSnapshot, plan: Plan): Promise<'done' | 'outdated'> {
+    const { uid, generation, deletionTimestamp } = snapshot.cluster.metadata;
+    return executePlan(this.#context, snapshot, plan, () => {
+      const now = this.#context.caches.clusters.get(snapshot.cluster.metadata)?.metadata;
+      return now?.uid === uid && now.generation === generation && now.deletionTimestamp === deletionTimestamp;
+    });
+  }
+
+  async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<StatusWrite> {
+    const { client, caches } = this.#context;
+    const { namespace, name } = cluster.metadata;
+    const ref = { namespace, name: childNames(name).status };
+    const detail = caches.details.get(ref);
+    const writes = await Promise.all([
+      writeStatus(client, valkeyClusters, cluster, plan.status),
+      detail ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
+    ]);
+    return writes.find((write) => write === 'stale') ?? writes[0];
+  }
+
+  #tell(cluster: Live<ValkeyCluster>, plan: Plan): void {
+    for (const { reason, message } of this.#told.selectNew(keyOf(cluster), plan.events)) {
+      this.#context.events.record(cluster, { type: reasons[reason].event, reason, message });
+    }
+  }
+
+  #account(run: RunRecord): void {
+    const { metrics, log } = this.#context;
+    metrics.countRun(run);
+    // An action that failed has been logged where that happened.
+    if (run.error === undefined || run.error instanceof ActionFailed) return;
+    log.error({ cluster: run.key, failures: run.failures, err: run.error }, 'reconcile failed');
+  }
+}
+
+/** Both run to their end even if one fails, so that nothing of this run goes on behind the back of the next. */
+async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
+}

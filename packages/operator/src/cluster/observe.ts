@@ -1,0 +1,127 @@
+import {
+  builtInDefaults,
+  defaultsName,
+  resolveEffectiveSpec,
+  type ValkeyCluster,
+  type ValkeyClusterDefaults,
+} from '@valkey-operator/api';
+import {
+  type ChildObject,
+  childNames,
+  type ClaimView,
+  type ClusterSnapshot,
+  type KubernetesNodeView,
+  type OperatorView,
+} from '@valkey-operator/core';
+import {
+  controllerOf,
+  isControlledBy,
+  type KubeClient,
+  type KubeObject,
+  type Live,
+  type Node,
+  type PersistentVolumeClaim,
+  type Pod,
+} from '@valkey-operator/kube';
+import type { Caches, ClusterCache } from '../caches.ts';
+import { viewCertificate } from '../certificates/certificate-view.ts';
+import type { ReportBook } from '../wire/report-book.ts';
+import type { Sessions } from '../wire/sessions.ts';
+import { findNamesakes } from './namesakes.ts';
+import { ordinalOf, viewPod, withoutUndefined } from './pod-view.ts';
+
+export interface ObserveContext {
+  client: Pick<KubeClient, 'get'>;
+  caches: Caches;
+  reports: ReportBook;
+  sessions: Pick<Sessions, 'find'>;
+  authorities: { readonly rootCertificate: string };
+  operator: OperatorView;
+  now: () => number;
+}
+
+const ZONE = 'topology.kubernetes.io/zone';
+
+/** Everything that is known of one cluster, in one immutable piece. Secrets are not in it, only what certificates say. */
+export async function observeCluster(context: ObserveContext, cluster: Live<ValkeyCluster>): Promise<ClusterSnapshot> {
+  const { client, caches, operator, now } = context;
+  const { namespace, name } = cluster.metadata;
+  const spec = effectiveSpec(caches, operator.namespace, cluster);
+  const own = <T extends KubeObject>(cache: ClusterCache<T>) =>
+    cache.byIndex('cluster', name).filter((object) => object.metadata.namespace === namespace);
+  const labelled = [...caches.children.values()].flatMap(own) as ChildObject[];
+  const namesakes = await findNamesakes(client, { cluster, spec, operator }, labelled);
+  return {
+    now: now(),
+    cluster,
+    spec,
+    operator,
+    children: [...labelled, ...namesakes],
+    pods: viewPods(context, cluster, own(caches.pods)),
+    claims: own(caches.claims).map(viewClaim),
+    kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
+    certificates: viewCertificates(context, cluster, spec.operatorMtls.rotateBeforePercent),
+  };
+}
+
+function effectiveSpec(caches: Caches, operatorNamespace: string, cluster: ValkeyCluster): ClusterSnapshot['spec'] {
+  const defaultsOf = (namespace: string): ValkeyClusterDefaults['spec'] =>
+    caches.defaults.get({ namespace, name: defaultsName })?.spec ?? {};
+  const { namespace } = cluster.metadata;
+  return resolveEffectiveSpec(builtInDefaults, defaultsOf(operatorNamespace), defaultsOf(namespace), cluster.spec);
+}
+
+/** Without the last pods of a deleted cluster of the same name: their StatefulSet has another owner. */
+function viewPods({ caches, reports, sessions }: ObserveContext, cluster: Live<ValkeyCluster>, pods: Live<Pod>[]) {
+  const zones = new Map(caches.kubernetesNodes.list().map((node) => [node.metadata.name, zoneOf(node)]));
+  const { namespace } = cluster.metadata;
+  const isForeign = (pod: Live<Pod>): boolean => {
+    const controller = controllerOf(pod);
+    const set = controller && caches.children.get(controller.kind)?.get({ namespace, name: controller.name });
+    return set !== undefined && set.metadata.uid === controller?.uid && !isControlledBy(set, cluster);
+  };
+  return pods
+    .filter((pod) => !isForeign(pod))
+    .map((pod) => {
+      const { uid } = pod.metadata;
+      const report = reports.view(uid, sessions.find(uid) !== undefined);
+      return viewPod(pod, { zones, report, reportedIp: reports.addressOf(uid) });
+    });
+}
+
+function viewCertificates(
+  { caches, authorities, now }: ObserveContext,
+  { metadata: { namespace, name, uid } }: Live<ValkeyCluster>,
+  rotateBeforePercent: number,
+): ClusterSnapshot['certificates'] {
+  const names = childNames(name);
+  const view = (secretName: string) => {
+    const secret = caches.secrets.get({ namespace, name: secretName });
+    const options = { root: authorities.rootCertificate, rotateBeforePercent, seed: uid, now: new Date(now()) };
+    return secret && viewCertificate(secret, options);
+  };
+  return withoutUndefined({ intermediate: view(names.intermediateSecret), sidecar: view(names.sidecarSecret) });
+}
+
+function viewClaim({ metadata, spec, status }: Live<PersistentVolumeClaim>): ClaimView {
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    ordinal: ordinalOf(metadata.name),
+    storage: spec?.resources?.requests?.storage ?? '',
+    phase: (status?.phase ?? 'Pending') as ClaimView['phase'],
+    ...withoutUndefined({
+      capacity: status?.capacity?.storage,
+      deletionTimestamp: metadata.deletionTimestamp,
+    }),
+  };
+}
+
+function viewNode(node: Live<Node>): KubernetesNodeView {
+  const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return { name: node.metadata.name, ready, ...withoutUndefined({ zone: zoneOf(node) }) };
+}
+
+function zoneOf(node: Live<Node>): string | undefined {
+  return node.metadata.labels?.[ZONE];
+}

@@ -1,0 +1,44 @@
+import { labels } from '@valkey-operator/api';
+import type { Change, KubeObject, Live, Node, ObjectRef, ResourceCache } from '@valkey-operator/kube';
+import type { Caches } from '../caches.ts';
+
+type WakeUp = (cluster: ObjectRef) => void;
+type Subscribable = Pick<ResourceCache<KubeObject>, 'subscribe'>;
+
+/**
+ * What has to lead to a look at a cluster: its own changes, those of its children, of the defaults it follows, and of the
+ * Kubernetes nodes its pods are on. `changed` is for the cluster itself, whose change may end a row of failures.
+ */
+export function subscribeWakeUps(caches: Caches, wake: WakeUp, changed: WakeUp, operatorNamespace: string): () => void {
+  const children = [caches.pods, caches.claims, caches.secrets, ...caches.children.values()] as Subscribable[];
+  const unsubscribe = [
+    caches.clusters.subscribe(({ object }) => changed(object.metadata)),
+    ...children.map((cache) => cache.subscribe(({ object }) => wakeOwner(object, wake))),
+    caches.defaults.subscribe(({ object: { metadata } }) => {
+      const followers = caches.clusters.list(metadata.namespace === operatorNamespace ? undefined : metadata.namespace);
+      for (const cluster of followers) changed(cluster.metadata);
+    }),
+    caches.kubernetesNodes.subscribe((change) => {
+      if (!isNotable(change)) return;
+      const isHere = (nodeName: string | undefined): boolean => nodeName === change.object.metadata.name;
+      for (const pod of caches.pods.list()) if (isHere(pod.spec?.nodeName)) wakeOwner(pod, wake);
+    }),
+  ];
+  return () => {
+    for (const stop of unsubscribe) stop();
+  };
+}
+
+function wakeOwner({ metadata }: KubeObject, wake: WakeUp): void {
+  const name = metadata.labels?.[labels.cr];
+  if (name) wake({ namespace: metadata.namespace, name });
+}
+
+/** Kubelets report every few seconds; what matters is whether a node came, went, or became ready or not. */
+function isNotable(change: Change<Node>): boolean {
+  return change.type !== 'modified' || readiness(change.object) !== readiness(change.previous);
+}
+
+function readiness({ status }: Live<Node>): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+}
