@@ -15,6 +15,8 @@ export interface App {
   /** Its main.ts. */
   entry: string;
   nodeFlags: readonly string[];
+  /** What it starts besides: place in the image -> place in Debian's packages. */
+  programs?: { packages: readonly string[]; files: Record<string, string> };
 }
 
 const NODE = 'usr/local/bin/node';
@@ -41,7 +43,9 @@ export function appConfig({ name, nodeFlags }: App, version: string): ImageConfi
 
 /** Libraries and Node below, the bundle on top: every app shares the big layers, and a change of code moves only the small one. */
 export function appLayers(workshop: Workshop, app: App): Promise<Layer>[] {
-  return [packageLayer(workshop, NODE_LIBRARIES), nodeLayer(workshop), bundleLayer(workshop, app)];
+  const { packages = [], files = {} } = app.programs ?? {};
+  const programs = app.programs ? [packageLayer(workshop, { from: NODE_LIBRARIES.from, packages, files })] : [];
+  return [packageLayer(workshop, NODE_LIBRARIES), nodeLayer(workshop), ...programs, bundleLayer(workshop, app)];
 }
 
 /** The Node that npm put beside the code. */
