@@ -80,9 +80,11 @@ function formatWelcome(
   if (context) rows.push(['Context', context]);
   if (!isOnPath(kubectl)) rows.push(['kubectl', `export PATH=$PATH:${dirname(kubectl)}`]);
   rows.push(
-    ['Try', 'kubectl get nodes -L topology.kubernetes.io/zone'],
-    ['', 'kubectl get valkeycluster demo -o yaml'],
-    ['', 'kubectl explain valkeycluster.spec'],
+    ['Try', 'kubectl get vc demo -w                                  watch it while you break it:'],
+    ['', 'kubectl delete pod demo-0                                a replica takes over, the pod comes back'],
+    ['', 'kubectl exec demo-1 -c valkey -- valkey-cli -c set k v   write something'],
+    ['', 'kubectl patch vc demo --type merge -p \'{"spec":{"replicasPerMaster":2}}\''],
+    ['', 'kubectl describe vc demo                                 what happened, and why'],
   );
   if (!context) rows.push(['Stop', stays || keep ? 'make playground-down' : 'Ctrl-C, which removes everything again']);
   const lines = rows.map(([label, text]) => `  ${label.padEnd(12)}${text}`);
