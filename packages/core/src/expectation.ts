@@ -8,6 +8,8 @@ export interface Expectation {
   readonly formed: boolean;
   /** It has not been Ready yet. */
   readonly creating: boolean;
+  /** replicasPerMaster has changed, and that is not done yet. */
+  readonly scaling: boolean;
   /** Shards that it has, or will be born with. A later change of masterCount needs slots to move first. */
   readonly shardCount: number;
   readonly replicasPerShard: number;
@@ -22,13 +24,16 @@ export interface Expectation {
 export function expectedPods(snapshot: ClusterSnapshot, owners: number): Expectation {
   const { spec } = snapshot;
   const formed = wasFormed(snapshot);
+  const running = snapshot.cluster.status?.orchestration?.kind;
+  const { replicasPerMaster: before } = previousDetail(snapshot);
   const recorded = recordedShards(snapshot);
   const shardCount = formed ? (recorded ?? (owners || spec.masterCount)) : spec.masterCount;
   const wantedPods = shardCount * (1 + spec.replicasPerMaster);
   const observedPods = replicasOf(findStatefulSet(snapshot));
   return {
     formed,
-    creating: !formed || snapshot.cluster.status?.orchestration?.kind === 'Create',
+    creating: !formed || running === 'Create',
+    scaling: formed && (running === 'ScaleReplicas' || (before ?? spec.replicasPerMaster) !== spec.replicasPerMaster),
     shardCount,
     replicasPerShard: spec.replicasPerMaster,
     wantedPods,

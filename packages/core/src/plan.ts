@@ -4,9 +4,16 @@ import type { Plan } from './actions.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
 import { planBirth } from './planners/birth.ts';
 import { planDeletion } from './planners/deletion.ts';
+import { planFailover } from './planners/failover.ts';
+import { planForget } from './planners/forget.ts';
+import { planGates } from './planners/gates.ts';
 import { planIntroductions } from './planners/introduce.ts';
 import { planLabels } from './planners/labels.ts';
 import { planNames } from './planners/names.ts';
+import { planReplicas } from './planners/replicas.ts';
+import { planLeftoverClaims, planScaleIn } from './planners/scale-in.ts';
+import { planSpread } from './planners/spread.ts';
+import { planUncovered } from './planners/uncovered.ts';
 import { nextRenewal, planUpkeep } from './planners/upkeep.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
@@ -16,10 +23,18 @@ import { summarize } from './status/summary.ts';
 import { deriveTopology, FRESH_MS } from './topology.ts';
 
 /** What is wrong, in the order of repair. */
-const repairs: readonly Planner[] = [planBirth, planIntroductions];
+const repairs: readonly Planner[] = [
+  planBirth,
+  planGates,
+  planIntroductions,
+  planFailover,
+  planUncovered,
+  planReplicas,
+  planForget,
+];
 
 /** What could be better. Looked at only when there is nothing to repair or to wait for. */
-const changes: readonly Planner[] = [];
+const changes: readonly Planner[] = [planScaleIn, planSpread, planLeftoverClaims];
 
 /** Timers are a backstop: what ends a wait is an event. */
 const BACKSTOP_MS = 10_000;

@@ -30,6 +30,8 @@ export interface SilentNode {
   readonly podName: string | undefined;
   /** What it owns, less what members own. */
   readonly slots: SlotSet;
+  /** All that anybody believes it owns. */
+  readonly claimed: SlotSet;
   readonly replicas: readonly Member[];
   readonly knownBy: readonly Member[];
   /** Some member has a working link to it: whatever we do not hear, it lives. */
@@ -97,7 +99,6 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
   };
 }
 
-/** Owners of slots that are not heard. */
 export function isOwner({ slots }: { readonly slots: SlotSet }): boolean {
   return !slots.isEmpty;
 }
@@ -111,6 +112,11 @@ export function isInSync({ report }: Member): boolean {
 export function isPromotable({ cluster, report, pod }: Member): boolean {
   const { offset = 0, syncedOnce = false, syncInProgress = false } = report.replication ?? {};
   return cluster.role === 'replica' && syncedOnce && !syncInProgress && offset > 0 && !pod.deletionTimestamp;
+}
+
+/** Keys of its own, wherever they came from. */
+export function hasKeys({ report }: Member): boolean {
+  return (report.memory?.keys ?? 0) > 0;
 }
 
 export function offsetOf({ report }: Member): number {
@@ -192,6 +198,7 @@ function viewSilent(id: string, { pods, members, allKnown, slots, replicas }: Si
     pod,
     podName: podName ?? pod?.name,
     slots,
+    claimed: lines.reduce((all, line) => all.union(SlotSet.parse(line.slots)), SlotSet.empty),
     replicas,
     knownBy,
     seenAlive: lines.some(

@@ -1,6 +1,9 @@
 import { ports } from '@valkey-operator/api';
-import { type Decision, order, type PlanView } from '../decision.ts';
+import { SlotSet } from '@valkey-operator/valkey';
+import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
+import { listNames } from '../status/health.ts';
 import type { Member, Topology } from '../topology.ts';
+import { forgetEverywhere } from './forget.ts';
 
 /**
  * Brings together members that do not know each other, or not under their present address: after birth, after a lost
@@ -13,15 +16,31 @@ export function planIntroductions({ topology }: PlanView): Decision | undefined 
   const others = topology.members.filter((member) => member !== hub && !member.pod.deletionTimestamp);
   const strangers = others.filter((member) => !knows(hub, member));
   const estranged = others.filter((member) => knows(hub, member) && !member.known.has(hub.id));
-  if (strangers.length + estranged.length === 0) return undefined;
+  const rivals = findRivals(topology, strangers);
+  const blocked = rivals.filter(({ provenGone }) => !provenGone);
+  const welcome = strangers.filter(({ slots }) => blocked.every((rival) => rival.claimed.intersection(slots).isEmpty));
+  if (welcome.length + estranged.length === 0) return undefined;
 
-  const names = [...strangers, ...estranged].map(({ pod }) => pod.name).join(', ');
-  const stage = [...introduce(hub, strangers), ...estranged.flatMap((member) => introduce(member, [hub]))];
+  const names = [...welcome, ...estranged].map(({ pod }) => pod.name);
   return {
     reason: 'NodeUnreachable',
-    message: `${names} and ${hub.pod.name} do not know each other by their present addresses and are being introduced.`,
-    stages: [stage],
+    message: `${listNames(names)} and ${hub.pod.name} do not know each other by their present addresses and are being introduced.`,
+    stages: stagesOf(forgetEverywhere(rivals.filter(({ provenGone }) => provenGone)), [
+      ...introduce(hub, welcome),
+      ...estranged.flatMap((member) => introduce(member, [hub])),
+    ]),
   };
+}
+
+/**
+ * A primary that lost its nodes.conf, but not its data, comes back under a new id and claims its slots anew, with no epoch
+ * to show for it. The others still hold its former id for the owner; by its later epoch that would win, and the node
+ * would throw its keys away. So the former id is forgotten before they meet.
+ */
+function findRivals({ silent }: Topology, strangers: readonly Member[]) {
+  const isOutranked = ({ slots, cluster }: Member) => !slots.isEmpty && cluster.configEpoch === 0;
+  const claims = strangers.filter(isOutranked).reduce((all, { slots }) => all.union(slots), SlotSet.empty);
+  return silent.filter(({ claimed, seenAlive }) => !seenAlive && !claimed.intersection(claims).isEmpty);
 }
 
 /** One command: done when each peer is known by its id and its link is up. */

@@ -41,10 +41,10 @@ function findShortcomings(topology: Topology, unheard: number): Finding[] {
   }
   const unready = shards.map(({ primary }) => primary).filter(({ report }) => !report.ready);
   if (unready.length > 0 || shards.length < shardCount) findings.push(describeUnready(topology, unready));
-  const short = shards.filter(({ replicas }) => replicas.length < replicasPerShard);
-  if (short.length > 0)
-    findings.push({ reason: creating ? 'Creating' : 'ReplicaMissing', message: describeShort(short) });
-  const lagging = shards.flatMap(({ replicas }) => replicas.filter((replica) => !isServing(replica)));
+  const short = shards.filter(({ replicas }) => replicas.filter(isServing).length < replicasPerShard);
+  const lacking = short.filter(({ replicas }) => replicas.length < replicasPerShard);
+  if (lacking.length > 0) findings.push(describeLacking(topology, lacking));
+  const lagging = short.flatMap(({ replicas }) => replicas.filter((replica) => !isServing(replica)));
   if (lagging.length > 0) findings.push(describeLagging(lagging));
   return findings;
 }
@@ -61,9 +61,13 @@ function describeUnready({ creating, missing }: Topology, unready: readonly Memb
   return { reason, message: `Not every primary is up.${waiting}` };
 }
 
-function describeShort(shards: readonly Shard[]): string {
+function describeLacking({ creating, missing }: Topology, shards: readonly Shard[]): Finding {
   const names = listNames(shards.map(({ primary }) => primary.pod.name));
-  return `Fewer replicas than wanted: ${names} ${shards.length === 1 ? 'lacks' : 'lack'} one or more.`;
+  const waiting = missing.length > 0 ? ` Waiting for ${listNames(missing.map(({ name }) => name))}.` : '';
+  return {
+    reason: creating ? 'Creating' : 'ReplicaMissing',
+    message: `${names} ${shards.length === 1 ? 'has' : 'have'} fewer replicas than wanted.${waiting}`,
+  };
 }
 
 function describeLagging(replicas: readonly Member[]): Finding {
@@ -72,7 +76,8 @@ function describeLagging(replicas: readonly Member[]): Finding {
   return { reason: 'WaitingForSync', message: `${names} ${verb} data from the primary.` };
 }
 
-function isServing(replica: Member): boolean {
+/** A replica that could take over and whose sidecar says so. */
+export function isServing(replica: Member): boolean {
   return isInSync(replica) && replica.report.ready;
 }
 

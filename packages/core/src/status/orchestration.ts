@@ -6,7 +6,8 @@ import { formatTime } from './time.ts';
 /** What goes on, under one id from its begin to its end, however often the operator starts anew in between. */
 export function describeOrchestration(view: PlanView, decision: Decision): Orchestration {
   const { cluster, now } = view.snapshot;
-  const kind = decision.kind ?? (view.topology.creating ? 'Create' : 'Heal');
+  const { creating, scaling } = view.topology;
+  const kind = decision.kind ?? (creating ? 'Create' : scaling ? 'ScaleReplicas' : 'Heal');
   const running = cluster.status?.orchestration;
   const { uid, generation } = cluster.metadata;
   const begun =

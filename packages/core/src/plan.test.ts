@@ -1,0 +1,128 @@
+import { SlotSet } from '@valkey-operator/valkey';
+import { describe, expect, it } from 'vitest';
+import type { Plan } from './actions.ts';
+import { SimulatedCluster, type SimulationOptions } from './testing/simulated-cluster.ts';
+import { checkPlan, isSettled } from './testing/check-plan.ts';
+
+/** Rounds of a second until there is nothing left to do; every plan on the way is checked. */
+function settle(cluster: SimulatedCluster, rounds = 100): Plan {
+  let plan = cluster.reconcile(checkPlan(cluster));
+  for (let round = 0; round < rounds && !isSettled(plan); round += 1) {
+    cluster.tick();
+    plan = cluster.reconcile(checkPlan(cluster));
+  }
+  return plan;
+}
+
+function bear(options: SimulationOptions = {}): SimulatedCluster {
+  const cluster = new SimulatedCluster(options);
+  settle(cluster);
+  cluster.write();
+  return cluster;
+}
+
+function condition({ status }: Plan, type: string) {
+  const { status: value, reason, message } = status.conditions?.find((each) => each.type === type) ?? {};
+  return { status: value, reason, message };
+}
+
+/** Every slot is served by somebody who has its keys. */
+function expectAllData(cluster: SimulatedCluster): void {
+  const kept = cluster.primaries.reduce((sum, { node }) => sum + (node?.data.intersection(node.slots).count ?? 0), 0);
+  expect(kept).toBe(16_384);
+}
+
+describe('the birth of a cluster', () => {
+  it('leads from nothing to Ready', () => {
+    const cluster = new SimulatedCluster();
+    const plan = settle(cluster);
+    expect(condition(plan, 'Ready')).toEqual({
+      status: 'True',
+      reason: 'Healthy',
+      message: 'All 16384 slots are served by 3 primaries, each with 1 replica in sync.',
+    });
+    expect(plan.status).toMatchObject({
+      phase: 'Running',
+      masters: '3/3',
+      replicas: '3/3',
+      slotsAssigned: 16_384,
+      version: '9.1.2',
+    });
+    expect(plan.status.orchestration).toBeUndefined();
+  });
+});
+
+describe('healing ends Ready, with all data, when', () => {
+  const first = (cluster: SimulatedCluster) => cluster.primaries[0]?.ordinal ?? 0;
+  const replicaOf = (cluster: SimulatedCluster, ordinal: number) =>
+    cluster.pods.find(({ node }) => node?.primaryId === cluster.pod(ordinal).node?.id)?.ordinal ?? 0;
+
+  const faults: Record<string, (cluster: SimulatedCluster) => void> = {
+    'the pod of a primary is lost with its volume': (cluster) => cluster.losePod(first(cluster), { volume: true }),
+    'the pod of a primary is replaced and keeps its volume': (cluster) => cluster.losePod(first(cluster)),
+    'the pod of a replica is lost with its volume': (cluster) =>
+      cluster.losePod(replicaOf(cluster, first(cluster)), { volume: true }),
+    'the process of a primary is killed': (cluster) => cluster.killProcess(first(cluster)),
+    'a primary restarts at once without its data': (cluster) => cluster.killProcess(first(cluster), { data: true }),
+    'the data directory of a primary is wiped': (cluster) =>
+      cluster.killProcess(first(cluster), { data: true, identity: true }),
+    'the data directory of a replica is wiped': (cluster) =>
+      cluster.killProcess(replicaOf(cluster, first(cluster)), { data: true, identity: true }),
+    'a primary loses its nodes.conf': (cluster) => cluster.killProcess(first(cluster), { identity: true }),
+    'all pods come back with new addresses': (cluster) => {
+      for (const { ordinal } of [...cluster.pods]) cluster.losePod(ordinal);
+    },
+    'two of three primaries restart without their data': (cluster) => {
+      for (const { ordinal } of cluster.primaries.slice(0, 2)) cluster.killProcess(ordinal, { data: true });
+    },
+    'two of three primaries come back as new nodes': (cluster) => {
+      for (const { ordinal } of cluster.primaries.slice(0, 2)) cluster.losePod(ordinal, { volume: true });
+    },
+    'a replica follows the wrong primary': (cluster) => {
+      const [, other] = cluster.primaries;
+      const stray = cluster.pod(replicaOf(cluster, first(cluster))).node;
+      if (stray && other?.node) stray.primaryId = other.node.id;
+    },
+    'a dead node is left in the tables': (cluster) => {
+      for (const { table } of cluster.nodes) {
+        table.set('dangling', {
+          id: 'dangling',
+          hostname: '',
+          ip: 'nowhere',
+          epoch: 0,
+          slots: SlotSet.empty,
+          primaryId: undefined,
+          connected: false,
+          failing: 'agreed',
+        });
+      }
+    },
+    'a foreign node is in the tables': (cluster) => {
+      cluster.foreignAddresses.set('foreign', 'elsewhere');
+      for (const { table } of cluster.nodes) {
+        table.set('foreign', {
+          id: 'foreign',
+          hostname: '',
+          ip: 'elsewhere',
+          epoch: 0,
+          slots: SlotSet.empty,
+          primaryId: undefined,
+          connected: true,
+          failing: 'no',
+        });
+      }
+    },
+  };
+
+  for (const [name, strike] of Object.entries(faults)) {
+    it(name, () => {
+      const cluster = bear();
+      strike(cluster);
+      const plan = settle(cluster);
+      expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+      expect(condition(plan, 'Degraded')).toMatchObject({ status: 'False' });
+      expect(cluster.nodes.every(({ table }) => table.size === 5)).toBe(true);
+      expectAllData(cluster);
+    });
+  }
+});

@@ -1,0 +1,97 @@
+import { annotations } from '@valkey-operator/api';
+import { assignSlotsEvenly, SlotSet } from '@valkey-operator/valkey';
+import type { NodeAction } from '../actions.ts';
+import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
+import { chooseSuccessor, findLost, nameOf } from '../quorum.ts';
+import { conditionAge } from '../status/conditions.ts';
+import { listNames } from '../status/health.ts';
+import { hasKeys, type Member, type SilentNode, type Topology } from '../topology.ts';
+import { forgetEverywhere } from './forget.ts';
+
+/** A pod that restarts is back within this time; then a person should look. */
+const PATIENCE_MS = 60_000;
+
+/** Slots whose primary is lost and that no replica can take over, and slots that nobody owns. */
+export function planUncovered(view: PlanView): Decision | undefined {
+  const lost = findLost(view.topology).filter((node) => chooseSuccessor(view, node) === undefined);
+  return giveUp(view, lost) ?? assignUnowned(view) ?? waitFor(view, lost);
+}
+
+/** No copy is left: the id is proven gone and no replica has a key. The slots begin anew, empty, and the event says so. */
+function giveUp({ topology }: PlanView, lost: readonly SilentNode[]): Decision | undefined {
+  const gone = lost.filter(({ provenGone, replicas }) => provenGone && !replicas.some(hasKeys));
+  if (gone.length === 0) return undefined;
+  const slots = gone.reduce((all, node) => all.union(node.slots), SlotSet.empty);
+  const message = `Slots ${slots.toString()} begin anew, empty: ${listNames(gone.map(nameOf))} is gone for good and no copy of its data is left.`;
+  return {
+    reason: 'DataLost',
+    message,
+    stages: stagesOf(
+      gone.flatMap(({ replicas }) => replicas.map((replica) => release(replica, topology))),
+      forgetEverywhere(gone),
+      shareOut(
+        topology,
+        gone.map((node) => node.slots),
+      ),
+    ),
+    events: [{ reason: 'DataLost', message }],
+  };
+}
+
+/** A node cannot forget its own primary, so its replicas, which are empty, leave it first. */
+function release(replica: Member, { shards }: Topology): NodeAction {
+  const guard = { role: 'replica', primaryId: replica.cluster.primaryId ?? '' } as const;
+  const [shelter] = shards.toSorted((a, b) => a.replicas.length - b.replicas.length);
+  return shelter
+    ? order(replica, { do: 'replicate', primaryId: shelter.primary.id }, 'SlotsUncovered', guard)
+    : order(replica, { do: 'reset', hard: false }, 'SlotsUncovered', guard);
+}
+
+/** Left over from a birth or a repair that was cut short. A pod that is not heard may own them, so all must be. */
+function assignUnowned({ topology }: PlanView): Decision | undefined {
+  const { unowned, allKnown, shardCount } = topology;
+  if (unowned.isEmpty || !allKnown) return undefined;
+  const pieces = assignSlotsEvenly(shardCount).map((range) => range.intersection(unowned));
+  return {
+    reason: 'SlotsUncovered',
+    message: `Slots ${unowned.toString()} have no primary and get one.`,
+    stages: stagesOf(
+      shareOut(
+        topology,
+        pieces.filter((piece) => !piece.isEmpty),
+      ),
+    ),
+  };
+}
+
+/** To nodes without slots, each its own piece, while there are any; the rest to whoever has least. */
+function shareOut({ orphans, shards }: Topology, pieces: readonly SlotSet[]): NodeAction[] {
+  const loads = [
+    ...orphans.map((member) => ({ member, slots: 0 })),
+    ...shards.map(({ primary, slots }) => ({ member: primary, slots: slots.count })),
+  ].filter(({ member }) => !member.pod.deletionTimestamp);
+  return pieces.flatMap((piece) => {
+    const [least] = loads.toSorted((a, b) => a.slots - b.slots || a.member.pod.ordinal - b.member.pod.ordinal);
+    if (least === undefined) return [];
+    least.slots += piece.count;
+    const slots = piece.toString();
+    const guard = { role: 'primary', slotOwners: [{ slots, nodeId: '' }] } as const;
+    return [order(least.member, { do: 'addSlots', slots }, 'SlotsUncovered', guard)];
+  });
+}
+
+function waitFor(view: PlanView, lost: readonly SilentNode[]): Decision | undefined {
+  const { unowned, missing } = view.topology;
+  const slots = lost.reduce((all, node) => all.union(node.slots), unowned);
+  if (slots.isEmpty) return undefined;
+  const holders = lost.flatMap(({ replicas }) => replicas.filter(hasKeys)).map(({ pod }) => pod.name);
+  const names = listNames([...new Set([...lost.map(nameOf), ...missing.map(({ name }) => name)])]);
+  const what = `Slots ${slots.toString()} have no primary.`;
+  if (holders.length > 0) {
+    const message = `${what} ${listNames(holders)} has data of them, but was not in sync since it started, so it may be old. Bring ${names} back, or set the annotation ${annotations.forceTakeover} on the ValkeyCluster to go on with that data.`;
+    return { reason: 'SlotsUncovered', message, held: true };
+  }
+  const isLong = conditionAge(view.snapshot, 'SlotsAssigned', 'False') > PATIENCE_MS;
+  const message = `${what} They are served again when ${names || 'every sidecar'} is back and heard; until then nothing is given up.`;
+  return { reason: 'SlotsUncovered', message, held: isLong };
+}

@@ -1,0 +1,87 @@
+import { SlotSet } from '@valkey-operator/valkey';
+import type { NodeAction, NodeGuard } from '../actions.ts';
+import type { SimulatedCluster, SimulatedPod } from './simulated-cluster.ts';
+import { follow, freshIdentity, type SimulatedNode } from './simulated-node.ts';
+
+/** What a sidecar does with a command: refuse it when the guard does not hold, else have its effect. */
+export function runCommand(cluster: SimulatedCluster, pod: SimulatedPod, { command, guard }: NodeAction): boolean {
+  const { node } = pod;
+  if (!node || pod.process !== 'running' || !holds(guard, node)) return false;
+  switch (command.do) {
+    case 'meet':
+      return command.peers.map((peer) => meet(cluster, pod, node, peer)).every(Boolean);
+    case 'addSlots': {
+      const slots = SlotSet.parse(command.slots);
+      const isBusy = !ownedIn(node).intersection(slots).isEmpty;
+      if (!isBusy) node.slots = node.slots.union(slots);
+      return !isBusy;
+    }
+    case 'setConfigEpoch':
+      if (node.table.size > 0 || node.epoch !== 0) return false;
+      node.epoch = command.epoch;
+      return true;
+    case 'replicate':
+      if (
+        !node.table.has(command.primaryId) ||
+        (node.role === 'primary' && (!node.slots.isEmpty || !node.data.isEmpty))
+      )
+        return false;
+      if (node.primaryId !== command.primaryId) follow(node, command.primaryId);
+      return true;
+    case 'failover':
+      return failOver(cluster, node, command.mode);
+    case 'forget':
+      if (command.nodeIds.some((id) => id === node.primaryId || id === node.id)) return false;
+      for (const id of command.nodeIds) cluster.ban(node, id);
+      return true;
+    case 'reset':
+      if (node.role === 'primary' && !node.data.isEmpty) return false;
+      Object.assign(node, { ...freshIdentity(command.hard ? cluster.nextId('node') : node.id), data: SlotSet.empty });
+      return true;
+    case 'releaseGate':
+      return false;
+  }
+}
+
+function meet(
+  cluster: SimulatedCluster,
+  pod: SimulatedPod,
+  node: SimulatedNode,
+  { nodeId, ip }: { nodeId: string; ip: string },
+): boolean {
+  const peer = cluster.findRunning(ip);
+  if (peer?.node?.id !== nodeId) return false;
+  cluster.addLine(node, peer);
+  cluster.addLine(peer.node, pod);
+  return node.table.has(nodeId);
+}
+
+function failOver(cluster: SimulatedCluster, node: SimulatedNode, mode: 'coordinated' | 'force' | 'takeover'): boolean {
+  const primary = cluster.nodes.find(({ id }) => id === node.primaryId);
+  if (node.role !== 'replica' || (mode === 'coordinated' && (!node.linkUp || !primary))) return false;
+  cluster.promote(node);
+  if (mode === 'coordinated' && primary) {
+    const line = primary.table.get(node.id);
+    follow(primary, node.id);
+    if (line) line.slots = node.slots;
+  }
+  return true;
+}
+
+function holds(guard: NodeGuard, node: SimulatedNode): boolean {
+  const facts: boolean[] = [
+    guard.nodeId === undefined || guard.nodeId === node.id,
+    guard.role === undefined || guard.role === node.role,
+    guard.primaryId === undefined || guard.primaryId === node.primaryId,
+    guard.configEpoch === undefined || guard.configEpoch === node.epoch,
+    guard.linkUp === undefined || guard.linkUp === node.linkUp,
+    guard.minReplicationOffset === undefined || node.offset >= guard.minReplicationOffset,
+    ...(guard.slotOwners ?? []).map(({ slots }) => ownedIn(node).intersection(SlotSet.parse(slots)).isEmpty),
+  ];
+  return facts.every(Boolean);
+}
+
+/** All slots that have an owner in this node's view. */
+function ownedIn(node: SimulatedNode): SlotSet {
+  return [...node.table.values()].reduce((all, { slots }) => all.union(slots), node.slots);
+}

@@ -1,0 +1,86 @@
+import { SlotSet } from '@valkey-operator/valkey';
+
+/** A line of a node's table. */
+export interface Line {
+  readonly id: string;
+  readonly hostname: string;
+  ip: string;
+  epoch: number;
+  slots: SlotSet;
+  primaryId: string | undefined;
+  connected: boolean;
+  failing: 'no' | 'suspected' | 'agreed';
+}
+
+/** What nodes.conf holds. */
+export interface Identity {
+  readonly id: string;
+  epoch: number;
+  role: 'primary' | 'replica';
+  primaryId: string | undefined;
+  slots: SlotSet;
+  table: Map<string, Line>;
+}
+
+/** As much of a Valkey node as decisions depend on: who it is, what it owns, what it knows, and which slots' keys it has. */
+export interface SimulatedNode extends Identity {
+  data: SlotSet;
+  offset: number;
+  linkUp: boolean;
+  syncing: boolean;
+  syncedOnce: boolean;
+  /** Ids that it forgot and does not listen to for a while. */
+  bans: Map<string, number>;
+}
+
+export function freshIdentity(id: string): Identity {
+  return { id, epoch: 0, role: 'primary', primaryId: undefined, slots: SlotSet.empty, table: new Map() };
+}
+
+/** Node `listener` hears from `speaker` who it is and what it owns: the rules by which Valkey settles ownership. */
+export function hear(listener: SimulatedNode, speaker: SimulatedNode): void {
+  const line = listener.table.get(speaker.id);
+  if (!line) return;
+  line.connected = true;
+  line.failing = 'no';
+  line.primaryId = speaker.role === 'replica' ? speaker.primaryId : undefined;
+  line.epoch = speaker.epoch;
+  if (speaker.role === 'replica') {
+    line.slots = SlotSet.empty;
+    return;
+  }
+  let granted = speaker.slots;
+  for (const rival of listener.table.values()) {
+    const overlap = rival.slots.intersection(speaker.slots);
+    if (rival.id === speaker.id || overlap.isEmpty) continue;
+    if (rival.epoch < speaker.epoch) {
+      rival.slots = rival.slots.difference(overlap);
+      const followsRival = listener.role === 'replica' && listener.primaryId === rival.id;
+      if (followsRival && rival.slots.isEmpty) follow(listener, speaker.id);
+    } else if (rival.epoch > speaker.epoch) {
+      granted = granted.difference(overlap);
+      // The listener tells the speaker of the later owner, and the speaker gives in, with its keys.
+      lose(speaker, overlap, rival.id);
+    }
+  }
+  const own = listener.role === 'primary' ? listener.slots.intersection(granted) : SlotSet.empty;
+  if (!own.isEmpty && listener.epoch < speaker.epoch) lose(listener, own, speaker.id);
+  if (!own.isEmpty && listener.epoch >= speaker.epoch) granted = granted.difference(own);
+  line.slots = granted;
+}
+
+export function follow(node: SimulatedNode, primaryId: string): void {
+  node.role = 'replica';
+  node.primaryId = primaryId;
+  node.slots = SlotSet.empty;
+  node.linkUp = false;
+  node.syncing = false;
+  node.syncedOnce = false;
+}
+
+function lose(node: SimulatedNode, slots: SlotSet, to: string): void {
+  if (node.slots.isEmpty) return;
+  node.slots = node.slots.difference(slots);
+  node.data = node.data.difference(slots);
+  if (node.slots.isEmpty && node.table.has(to)) follow(node, to);
+}

@@ -1,0 +1,71 @@
+import { annotations } from '@valkey-operator/api';
+import { SlotSet } from '@valkey-operator/valkey';
+import type { NodeAction, Plan } from '../actions.ts';
+import type { SimulatedCluster } from './simulated-cluster.ts';
+import type { Identity } from './simulated-node.ts';
+
+/** Where a plan would do harm in the cluster as it really is, which the planner can only know in part. */
+export function findViolations(cluster: SimulatedCluster, { stages }: Plan): string[] {
+  const actions = stages.flat();
+  const commands = actions.filter((action) => action.type === 'CommandNode');
+  const disruptions = commands.filter((action) => isDisruption(cluster, action)).length;
+  return [
+    ...commands.flatMap((action) => findHarm(cluster, action)),
+    ...(disruptions > 1 ? [`${disruptions} disruptions at once`] : []),
+    ...actions.flatMap((action) => {
+      if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return [];
+      const { replicas } = action.object['spec'] as { replicas: number };
+      return cluster.primaries
+        .filter(({ ordinal }) => ordinal >= replicas)
+        .map(({ name }) => `${name} is primary and would go`);
+    }),
+  ];
+}
+
+function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction): string[] {
+  const pod = cluster.pods.find((each) => each.name === name);
+  const isForced = cluster.cluster.metadata.annotations?.[annotations.forceTakeover] !== undefined;
+  switch (command.do) {
+    case 'forget':
+      return identities(cluster)
+        .filter(({ id }) => command.nodeIds.includes(id))
+        .map(({ id }) => `${id} exists and would be forgotten`);
+    case 'addSlots': {
+      const slots = SlotSet.parse(command.slots);
+      const owners = identities(cluster).filter(
+        (each) => each.role === 'primary' && !each.slots.intersection(slots).isEmpty,
+      );
+      return owners.map(({ id }) => `${id} owns slots that ${name} would get`);
+    }
+    case 'failover': {
+      const { primaryId, syncedOnce, offset } = pod?.node ?? {};
+      const isAlive = cluster.nodes.some(({ id, role }) => id === primaryId && role === 'primary');
+      return [
+        ...(command.mode !== 'coordinated' && isAlive ? [`${name} would be promoted beside its living primary`] : []),
+        ...(!isForced && !(syncedOnce && offset) ? [`${name} was never in sync and would be promoted`] : []),
+      ];
+    }
+    case 'reset':
+      return pod?.node?.data.isEmpty === false ? [`${name} would lose its keys`] : [];
+    default:
+      return [];
+  }
+}
+
+/** Takes a replica that serves, or a primary, out of service for a moment. */
+function isDisruption(cluster: SimulatedCluster, { pod: name, command }: NodeAction): boolean {
+  if (command.do === 'failover') return true;
+  const node = cluster.pods.find((each) => each.name === name)?.node;
+  const follows = cluster.nodes.some(({ id, role }) => id === node?.primaryId && role === 'primary');
+  return command.do === 'replicate' && node?.role === 'replica' && node.linkUp && follows;
+}
+
+/** Every node that runs, or that a pod could bring back from its volume. */
+function identities(cluster: SimulatedCluster): Identity[] {
+  return [...cluster.volumes].flatMap(([ordinal, { identity }]) => {
+    if (ordinal >= cluster.podCount) return [];
+    const pod = cluster.pods.find((each) => each.ordinal === ordinal);
+    const present = pod?.process === 'running' ? pod.node : identity;
+    return present ? [present] : [];
+  });
+}
