@@ -15,12 +15,14 @@ export interface OperatorOptions {
   recordDir: string | undefined;
 }
 
+const LEVELS = ['debug', 'info', 'warn', 'error'];
+
 const FLAGS = {
   'watch-namespaces': { type: 'string', help: 'comma-separated namespaces to manage (default: all)' },
   'trust-domain': { type: 'string', default: 'valkey.local', help: 'trust domain of the SPIFFE ids' },
   'http-port': { type: 'string', default: '8080', help: 'health and metrics' },
   'gateway-port': { type: 'string', default: '17379', help: 'gRPC for sidecars' },
-  'log-level': { type: 'string', default: 'info', help: 'debug, info, warn or error' },
+  'log-level': { type: 'string', default: 'info', help: LEVELS.join(', ') },
   'record-dir': { type: 'string', help: 'save the snapshot of every plan with actions here, for replay' },
   help: { type: 'boolean', help: 'print this and exit' },
   version: { type: 'boolean', help: 'print the version and exit' },
@@ -45,14 +47,25 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): ParsedOpti
       namespace,
       podName,
       version,
-      watchNamespaces: values['watch-namespaces']?.split(',').filter(Boolean),
+      watchNamespaces: namespaceList(values['watch-namespaces']),
       trustDomain: values['trust-domain'],
       httpPort: port('http-port', values['http-port']),
       gatewayPort: port('gateway-port', values['gateway-port']),
-      logLevel: values['log-level'],
+      logLevel: level(values['log-level']),
       recordDir: values['record-dir'],
     },
   };
+}
+
+/** No namespaces at all would be an operator for nothing: an empty list means what no list means. */
+function namespaceList(value = ''): string[] | undefined {
+  const names = value.split(',').filter(Boolean);
+  return names.length > 0 ? names : undefined;
+}
+
+function level(value: string): string {
+  if (!LEVELS.includes(value)) throw new Error(`--log-level must be one of ${LEVELS.join(', ')}, not "${value}"`);
+  return value;
 }
 
 function port(flag: string, value: string): number {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { KubeObject, Live } from '../object.ts';
-import type { TransportRequest, TransportResponse } from '../transport.ts';
+import { APPLY_PATCH_TYPE, type TransportRequest, type TransportResponse } from '../transport.ts';
 import { ByteStream } from './byte-stream.ts';
 
 /** A root, perhaps a namespace, and a plural with no name after it. */
@@ -103,7 +103,7 @@ export class FakeApi {
     const path = url.pathname;
     const body = request.body === undefined ? undefined : JSON.parse(request.body);
     if (request.method === 'POST') return this.#create(`${path}/${body.metadata.name}`, body);
-    if (request.method === 'PATCH') return this.#patch(path.replace(/\/status$/, ''), body);
+    if (request.method === 'PATCH') return this.#patch(path.replace(/\/status$/, ''), body, request.contentType);
     if (url.searchParams.has('watch'))
       return this.#watch(path, Number(url.searchParams.get('resourceVersion')), request.signal);
     if (request.method === 'DELETE') this.remove(path);
@@ -137,8 +137,11 @@ export class FakeApi {
     return this.#objects.has(path) ? failure(409, 'AlreadyExists') : json(201, this.put(path, { ...object }));
   }
 
-  #patch(path: string, patch: Partial<KubeObject>): TransportResponse {
+  #patch(path: string, patch: KubeObject, contentType: string | undefined): TransportResponse {
     const object = this.#objects.get(path);
+    // Server-side apply creates; the status of nothing cannot be applied, but then it names a version.
+    if (!object && contentType === APPLY_PATCH_TYPE && !patch.metadata.resourceVersion)
+      return this.#create(path, patch);
     if (!object) return failure(404, 'NotFound');
     const expected = patch.metadata?.resourceVersion;
     if (expected && expected !== object.metadata.resourceVersion) return failure(409, 'Conflict');
