@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   addNode,
@@ -15,7 +15,7 @@ import {
   stopNode,
   thawComponent,
 } from '@valkey-operator/lab';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { listTraces } from './support/traces.ts';
 import { toManifests, valkeyServer } from './support/workloads.ts';
 
@@ -61,6 +61,14 @@ beforeAll(async () => {
   for (const pod of pods) address[pod] = await field(`pod/${pod}`, '{.status.podIP}');
 });
 
+/** One failed test does not fail the next: what it broke and did not mend is mended here. */
+afterEach(() => {
+  for (const { name, state } of lab.components()) {
+    if (state === 'frozen') thawComponent(lab, name);
+    if (state === 'stopped') lab.start(name);
+  }
+});
+
 afterAll(async () => {
   await removeLab(NAME);
   expect(listTraces(NAME)).toEqual([]);
@@ -94,9 +102,8 @@ describe('the control plane', () => {
   test('refuses connections while the API server is dead, and has forgotten nothing when it is back', async () => {
     const before = pidOf('kube-apiserver');
     await killComponent(lab, 'kube-apiserver');
-    expect(existsSync(`/proc/${before}`)).toBe(false);
     expect(stateOf('kube-apiserver')).toBe('stopped');
-    expect((await attempt('get', '--raw', '/readyz')).stderr).toContain('connection refused');
+    expect((await attempt('get', '--raw', '/readyz')).stderr).toContain('refused');
     lab.start('kube-apiserver');
     await expect.poll(async () => (await attempt('get', '--raw', '/readyz')).stdout, { timeout: 60_000 }).toBe('ok');
     expect(pidOf('kube-apiserver')).not.toBe(before);

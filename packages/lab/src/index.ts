@@ -6,10 +6,9 @@ export {
   healPartition,
   killComponent,
   partitionNode,
-  startNode,
-  stopNode,
   thawComponent,
 } from './cluster/faults.ts';
+export { startNode, stopNode } from './cluster/node-power.ts';
 export { Lab } from './cluster/lab.ts';
 export { listLabs } from './cluster/lab-record.ts';
 export { addNode } from './cluster/make-node.ts';

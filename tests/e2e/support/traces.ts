@@ -59,6 +59,7 @@ function listProcesses(): string[] {
   return globSync('/proc/[0-9]*').flatMap((dir) => {
     try {
       const command = readFileSync(`${dir}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      if (command === '') return []; // a zombie has ended; it waits for its parent to take note
       return [`${dir.slice('/proc/'.length)} ${command}\n${readFileSync(`${dir}/cgroup`, 'utf8')}`];
     } catch {
       return [];

@@ -13,6 +13,7 @@ import { Lab } from './lab.ts';
 import { assertLabName, assertNodeCount, layoutNode } from './layout.ts';
 import { makeNode, startKubelet } from './make-node.ts';
 import { createSwitch } from './network.ts';
+import { startNode } from './node-power.ts';
 import { provisionerComponent } from './provisioner-component.ts';
 import { clearLab, withLabLock } from './remove-lab.ts';
 import { waitForApiServer, waitForDns, waitForNodes } from './wait.ts';
@@ -66,13 +67,14 @@ function findLab(name: string, nodes: number, progress: Progress): Promise<Lab> 
 
 /** Start what has died in a lab that otherwise runs. What a test froze stays frozen. */
 async function reviveLab(lab: Lab, progress: Progress): Promise<Lab> {
-  const dead = lab.components().filter(({ state }) => state === 'stopped');
+  const dead = lab.components().flatMap(({ name, state }) => (state === 'stopped' ? name : []));
   if (dead.length === 0) return lab;
-  await progress.step(`Start again ${dead.map(({ name }) => name).join(', ')}`, async (step) => {
-    const foundation = ['etcd', 'kube-apiserver'];
-    for (const { name } of dead) if (foundation.includes(name)) lab.start(name);
+  await progress.step(`Start again ${dead.join(', ')}`, async (step) => {
+    for (const name of ['etcd', 'kube-apiserver']) lab.start(name);
     await waitForApiServer(lab);
-    for (const { name } of dead) if (!foundation.includes(name)) lab.start(name);
+    for (const name of dead) if (!name.includes('/')) lab.start(name);
+    const hurt = lab.nodes.filter((node) => dead.some((name) => name.startsWith(`${node.name}/`)));
+    for (const { name } of hurt) await startNode(lab, name);
     await waitForNodes(lab, lab.nodes, step);
   });
   return lab;
@@ -115,7 +117,7 @@ async function startLab(lab: Lab, count: number, progress: Progress, signal: Abo
     for (const spec of controllers) lab.start(spec);
   });
   await progress.step(`Start ${count} node${count === 1 ? '' : 's'}`, async (step) => {
-    for (const node of nodes) startKubelet(lab, node);
+    for (const node of nodes) await startKubelet(lab, node);
     lab.start(provisionerComponent(lab));
     await lab.apply(addonManifests(layout));
     await waitForNodes(lab, nodes, step, signal);

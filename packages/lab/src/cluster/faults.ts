@@ -1,7 +1,5 @@
-import { killCgroup } from './cgroups.ts';
 import type { Lab } from './lab.ts';
 import { setDropped, setNodeLink } from './network.ts';
-import { createNodeMounts, removeNodeMounts } from './node-mounts.ts';
 import { signalProcess, waitForExit, waitForFreeze, type ProcessId } from './processes.ts';
 
 /** What can go wrong in a lab, on purpose. Each returns when the fault is in force. */
@@ -42,20 +40,4 @@ export function healPartition(lab: Lab, node: string): Promise<void> {
 export async function dropTraffic(lab: Lab, a: string, b: string): Promise<() => Promise<void>> {
   await setDropped(lab.layout, a, b, true);
   return () => setDropped(lab.layout, a, b, false);
-}
-
-/** Power off: the kubelet, the container runtime and every container of the node die at once, and what was mounted is lost. */
-export async function stopNode(lab: Lab, node: string): Promise<void> {
-  const layout = lab.node(node);
-  await setNodeLink(lab.layout, layout, 'down');
-  await killCgroup(layout.cgroup);
-  await removeNodeMounts(layout);
-}
-
-/** Power on: the node comes back with its disks as they were. */
-export async function startNode(lab: Lab, node: string): Promise<void> {
-  const layout = lab.node(node);
-  await createNodeMounts(layout);
-  await setNodeLink(lab.layout, layout, 'up');
-  for (const program of ['containerd', 'kubelet', 'kube-proxy']) lab.start(`${node}/${program}`);
 }

@@ -12,7 +12,7 @@ import { attachNode, detachNode } from './network.ts';
 import { createNodeMounts, removeNodeMounts } from './node-mounts.ts';
 import { containerdComponent, kubeletComponents, prepareNode } from './node.ts';
 import { withLabLock } from './remove-lab.ts';
-import { waitForNodes } from './wait.ts';
+import { waitForContainerd, waitForNodes } from './wait.ts';
 
 /** Make everything of a node but the kubelet, which needs an API server to speak to. */
 export async function makeNode(lab: Lab, node: NodeLayout, authority: LabAuthority): Promise<void> {
@@ -23,7 +23,8 @@ export async function makeNode(lab: Lab, node: NodeLayout, authority: LabAuthori
   lab.start(containerdComponent(node));
 }
 
-export function startKubelet(lab: Lab, node: NodeLayout): void {
+export async function startKubelet(lab: Lab, node: NodeLayout): Promise<void> {
+  await waitForContainerd(lab, node);
   for (const spec of kubeletComponents(node, lab.binaries)) lab.start(spec);
 }
 
@@ -35,7 +36,7 @@ export async function addNode(lab: Lab, progress: Progress = silentProgress): Pr
     try {
       await progress.step(`Add ${node.name}`, async (step) => {
         await makeNode(lab, node, await loadAuthority(lab.layout));
-        startKubelet(lab, node);
+        await startKubelet(lab, node);
         await waitForNodes(lab, [node], step);
       });
     } catch (error) {

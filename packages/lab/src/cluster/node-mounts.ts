@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { listMounts } from '../list-mounts.ts';
 import { run } from '../run.ts';
 import type { NodeLayout } from './layout.ts';
 
@@ -21,6 +22,7 @@ const OWN_DIRECTORIES = [
  * when the namespace ends, however the node's programs ended.
  */
 export async function createNodeMounts(node: NodeLayout): Promise<void> {
+  if (listMounts().includes(node.mountNamespace)) return;
   const holder = dirname(node.mountNamespace);
   mkdirSync(holder, { recursive: true });
   writeFileSync(node.mountNamespace, '');

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, rmdirSync, rmSync } from 'node:fs';
+import { listMounts } from '../list-mounts.ts';
 import { withLock, type LockOptions } from '../process-lock.ts';
 import { run } from '../run.ts';
 import { removeCgroup, removeEmptyCgroup } from './cgroups.ts';
@@ -58,9 +59,7 @@ async function unmountBelow(lab: LabNames): Promise<void> {
 
 /** Mount points below the lab's directories, deepest first. */
 function mountsBelow({ dir, runDir }: LabNames): string[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
+  return listMounts()
     .filter((path) => path.startsWith(`${dir}/`) || path.startsWith(`${runDir}/`))
     .toSorted((a, b) => b.length - a.length);
 }

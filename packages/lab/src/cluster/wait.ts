@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodes as nodeResource, pods } from '@valkey-operator/kube';
@@ -17,7 +19,8 @@ export async function waitForApiServer(lab: Lab, signal?: AbortSignal): Promise<
     await text(body); // to its end, so that the connection can be used again
     return status === 200;
   };
-  await until(lab, { what: 'the API server', timeoutMs: 60_000, signal }, isReady);
+  const needs = ['etcd', 'kube-apiserver'];
+  await until(lab, { what: 'the API server', timeoutMs: 60_000, needs, signal }, isReady);
 }
 
 export async function waitForNodes(
@@ -54,18 +57,30 @@ export async function waitForDns(lab: Lab, step: Step, signal?: AbortSignal): Pr
   });
 }
 
+/** containerd listens when it can answer; a kubelet that finds it silent gives up. */
+export async function waitForContainerd(lab: Lab, node: NodeLayout): Promise<void> {
+  const needs = [`${node.name}/containerd`];
+  await until(lab, { what: `containerd of ${node.name}`, timeoutMs: 60_000, needs }, async () => {
+    const socket = connect(node.containerdSocket);
+    await once(socket, 'connect').finally(() => socket.destroy());
+    return true;
+  });
+}
+
 interface Wait {
   what: string;
   timeoutMs: number;
-  signal: AbortSignal | undefined;
+  /** Components whose end makes waiting pointless; all of them unless given. */
+  needs?: readonly string[];
+  signal?: AbortSignal | undefined;
 }
 
 /** Poll until true. A component that dies meanwhile ends the wait at once: waiting longer would not help. */
-async function until(lab: Lab, { what, timeoutMs, signal }: Wait, check: () => Promise<boolean>): Promise<void> {
+async function until(lab: Lab, { what, timeoutMs, needs, signal }: Wait, check: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await check().catch(() => false))) {
     signal?.throwIfAborted();
-    const dead = lab.components().find(({ state }) => state === 'stopped');
+    const dead = lab.components().find(({ name, state }) => state === 'stopped' && (needs?.includes(name) ?? true));
     if (dead) throw new LabError('ComponentFailed', `${dead.name} of lab "${lab.name}" has ended`, `see ${dead.log}`);
     if (Date.now() > deadline) {
       const message = `lab "${lab.name}" waited ${timeoutMs / 1000} s for ${what}`;
