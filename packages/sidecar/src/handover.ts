@@ -8,21 +8,28 @@ import type { ValkeyWatch } from './valkey-watch.ts';
 /** A replica that could take over, the best first. */
 export type Candidate = Pick<ClusterNode, 'id' | 'ip' | 'port'> & { readonly offset: number };
 
-/** Nobody, when this node is no primary with slots: then there is nothing to hand over. */
-export function chooseCandidates({ info, cluster }: ValkeyFacts): Candidate[] {
-  if (!cluster || !isServingPrimary({ info, cluster })) return [];
-  const followers = cluster.nodes.filter(
-    ({ primaryId, health, noFailover }) => primaryId === cluster.myself.id && health === 'ok' && !noFailover,
+/** Replicas that may take over, in sync or not. One that is leaving itself has said so. */
+function eligibleReplicas({ info, cluster }: ValkeyFacts): (Candidate & { readonly isOnline: boolean })[] {
+  const followers = (cluster?.nodes ?? []).filter(
+    ({ primaryId, health, noFailover }) => primaryId === cluster?.myself.id && health === 'ok' && !noFailover,
   );
-  // What the cluster calls a replica must also be attached and in step: only then it takes over without loss, at once.
-  const candidates = followers.flatMap(({ id, ip, port }) => {
+  // What the cluster calls a replica must also be attached here: only then it can take over without loss.
+  return followers.flatMap(({ id, ip, port }) => {
     const link = info.replication?.replicas.find((replica) => replica.ip === ip && replica.port === port);
-    return link?.state === 'online' ? [{ id, ip, port, offset: link.offset }] : [];
+    return link ? [{ id, ip, port, offset: link.offset, isOnline: link.state === 'online' }] : [];
   });
-  return candidates.toSorted((a, b) => b.offset - a.offset || (a.id < b.id ? -1 : 1));
 }
 
-export function isServingPrimary({ cluster }: Pick<ValkeyFacts, 'info' | 'cluster'>): boolean {
+/** Nobody, when this node is no primary with slots: then there is nothing to hand over. */
+export function chooseCandidates(facts: ValkeyFacts): Candidate[] {
+  if (!isServingPrimary(facts)) return [];
+  const candidates = eligibleReplicas(facts).filter(({ isOnline }) => isOnline);
+  return candidates
+    .map(({ id, ip, port, offset }) => ({ id, ip, port, offset }))
+    .toSorted((a, b) => b.offset - a.offset || (a.id < b.id ? -1 : 1));
+}
+
+function isServingPrimary({ cluster }: ValkeyFacts): boolean {
   return cluster !== undefined && cluster.myself.role === 'primary' && !cluster.myself.slots.isEmpty;
 }
 
@@ -48,7 +55,8 @@ export async function handOver(watch: ValkeyWatch, log: Log, signal: AbortSignal
     const [best] = chooseCandidates(facts);
     if (!best) {
       result = { outcome: 'not-possible', message: 'no replica is in sync' };
-      if (!mayComeIntoSync(facts)) return result;
+      // One that is just copying is worth waiting for, within the time there is.
+      if (eligibleReplicas(facts).length === 0) return result;
     } else {
       result = { outcome: 'handed-over', newPrimaryId: best.id };
       log.info('asking a replica to take over', { replica: best.id, address: best.ip, offset: best.offset });
@@ -67,11 +75,6 @@ function finishAsReplica(watch: ValkeyWatch, { cluster }: ValkeyFacts, before: H
   const newPrimaryId = cluster?.myself.primaryId;
   if (before.outcome === 'handed-over' && newPrimaryId) return { outcome: 'handed-over', newPrimaryId };
   return { outcome: 'not-needed', message: `this node is ${cluster?.myself.role ?? watch.view.phase} without slots` };
-}
-
-/** A replica that is just copying is worth waiting for, within the time there is. */
-function mayComeIntoSync({ info }: ValkeyFacts): boolean {
-  return (info.replication?.replicas.length ?? 0) > 0;
 }
 
 async function failOverTo({ ip, port }: Candidate, watch: ValkeyWatch, signal: AbortSignal): Promise<void> {

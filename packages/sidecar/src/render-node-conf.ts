@@ -30,6 +30,8 @@ function ownedDirectives({ pod, service, zone }: Environment): ConfSettings {
     'cluster-announce-human-nodename': pod.name,
     // Replicas are placed by the operator; Valkey would also move a drained primary and its replica to the target.
     'cluster-allow-replica-migration': false,
+    // Without persistence, what a replica wrote to disk to copy its primary is an old state that no start may fall back to.
+    'rdb-del-sync-files': true,
     ...(zone !== '' && { 'availability-zone': zone }),
   };
 }
