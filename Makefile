@@ -55,6 +55,9 @@ format: $(DEPS) ## Format everything, fix what the linter can fix
 clean: ## Remove what can be made again (running labs: make lab-down first)
 	@rm -rf node_modules coverage packages/*/dist .lab/test .lab/failures
 
+images: $(DEPS) ## Our own images as OCI layouts, for a registry  [OUT=dist/images]
+	@$(LAB) save-images --out $(or $(OUT),dist/images)
+
 ##@ A lab: a real Kubernetes on this machine, as root
 
 lab-up: $(DEPS) ## Start one; the last line is the path of its admin kubeconfig  [NAME=lab NODES=3]

@@ -1,2 +1,1 @@
-export type { ComponentName, Program } from './manifest.ts';
-export { type Binaries, type ResolveOptions, type RungName, resolveBinaries } from './resolve-binaries.ts';
+export { resolveBinaries } from './resolve-binaries.ts';

@@ -6,6 +6,7 @@ import { images } from './images.ts';
 import { install } from './install.ts';
 import { playgroundDown } from './playground-down.ts';
 import { playground } from './playground.ts';
+import { saveImages } from './save-images.ts';
 import { status } from './status.ts';
 import { up } from './up.ts';
 
@@ -14,6 +15,7 @@ export const COMMANDS: Record<string, Command> = {
   down,
   install,
   images,
+  'save-images': saveImages,
   status,
   playground,
   'playground-down': playgroundDown,

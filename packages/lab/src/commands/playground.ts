@@ -11,6 +11,14 @@ import { jsonOption, nodesOption, playgroundNameOption, type Command } from './c
 
 const VALKEY_VERSIONS = ['8.0', '8.1', '9.1'];
 
+const TRY: [command: string, effect: string][] = [
+  ['kubectl get vc demo -w', 'watch it while you'],
+  ['kubectl delete pod demo-0', 'take a pod away: a replica takes over first'],
+  ['kubectl exec demo-1 -c valkey -- valkey-cli -c set k v', 'write something'],
+  ['kubectl describe vc demo', 'read what happened, and why'],
+];
+const TRY_WIDTH = Math.max(...TRY.map(([command]) => command.length));
+
 export const playground: Command = {
   summary: 'a Kubernetes on this machine with the operator and a demo cluster; Ctrl-C removes it',
   options: {
@@ -79,13 +87,9 @@ function formatWelcome(
   if (kubeconfig) rows.push(['KUBECONFIG', `export KUBECONFIG=${kubeconfig}`]);
   if (context) rows.push(['Context', context]);
   if (!isOnPath(kubectl)) rows.push(['kubectl', `export PATH=$PATH:${dirname(kubectl)}`]);
-  rows.push(
-    ['Try', 'kubectl get vc demo -w                                  watch it while you break it:'],
-    ['', 'kubectl delete pod demo-0                                a replica takes over, the pod comes back'],
-    ['', 'kubectl exec demo-1 -c valkey -- valkey-cli -c set k v   write something'],
-    ['', 'kubectl patch vc demo --type merge -p \'{"spec":{"replicasPerMaster":2}}\''],
-    ['', 'kubectl describe vc demo                                 what happened, and why'],
-  );
+  for (const [index, [command, effect]] of TRY.entries()) {
+    rows.push([index === 0 ? 'Try' : '', `${command.padEnd(TRY_WIDTH)}  ${effect}`]);
+  }
   if (!context) rows.push(['Stop', stays || keep ? 'make playground-down' : 'Ctrl-C, which removes everything again']);
   const lines = rows.map(([label, text]) => `  ${label.padEnd(12)}${text}`);
   return ['', `  Ready after ${seconds(took)}.`, '', ...lines, ''].join('\n');

@@ -1,4 +1,3 @@
-export { buildImages, type BuildImagesOptions, type BuiltImage } from './build-images.ts';
-export { importImages, type ImportImagesOptions } from './import-images.ts';
-export { writeOciImage, type Arch } from './oci-image.ts';
-export type { App } from './app-image.ts';
+export { buildImages, type BuiltImage } from './build-images.ts';
+export { importImages } from './import-images.ts';
+export { writeOciImage } from './oci-image.ts';
