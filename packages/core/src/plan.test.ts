@@ -1,36 +1,7 @@
-import { SlotSet } from '@valkey-operator/valkey';
+import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
-import type { Plan } from './actions.ts';
-import { SimulatedCluster, type SimulationOptions } from './testing/simulated-cluster.ts';
-import { checkPlan, isSettled } from './testing/check-plan.ts';
-
-/** Rounds of a second until there is nothing left to do; every plan on the way is checked. */
-function settle(cluster: SimulatedCluster, rounds = 100): Plan {
-  let plan = cluster.reconcile(checkPlan(cluster));
-  for (let round = 0; round < rounds && !isSettled(plan); round += 1) {
-    cluster.tick();
-    plan = cluster.reconcile(checkPlan(cluster));
-  }
-  return plan;
-}
-
-function bear(options: SimulationOptions = {}): SimulatedCluster {
-  const cluster = new SimulatedCluster(options);
-  settle(cluster);
-  cluster.write();
-  return cluster;
-}
-
-function condition({ status }: Plan, type: string) {
-  const { status: value, reason, message } = status.conditions?.find((each) => each.type === type) ?? {};
-  return { status: value, reason, message };
-}
-
-/** Every slot is served by somebody who has its keys. */
-function expectAllData(cluster: SimulatedCluster): void {
-  const kept = cluster.primaries.reduce((sum, { node }) => sum + (node?.data.intersection(node.slots).count ?? 0), 0);
-  expect(kept).toBe(16_384);
-}
+import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
+import { SimulatedCluster } from './testing/simulated-cluster.ts';
 
 describe('the birth of a cluster', () => {
   it('leads from nothing to Ready', () => {
@@ -122,7 +93,7 @@ describe('healing ends Ready, with all data, when', () => {
       expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
       expect(condition(plan, 'Degraded')).toMatchObject({ status: 'False' });
       expect(cluster.nodes.every(({ table }) => table.size === 5)).toBe(true);
-      expectAllData(cluster);
+      expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
     });
   }
 });

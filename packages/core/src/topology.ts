@@ -137,7 +137,8 @@ function toMember(pod: PodView, now: number): Member | undefined {
 
 /**
  * Who owns what. A member's own word counts before what others say of silent nodes, and of two that claim a slot the one
- * with the later configuration epoch has it, as among Valkey nodes.
+ * with the later configuration epoch has it, as among Valkey nodes. Epoch 0 is no decision of the cluster but a node's own
+ * idea, such as that of one that has found keys without an owner: it counts last.
  */
 function resolveOwners(members: readonly Member[]): Map<string, SlotSet> {
   const own = members
@@ -148,10 +149,12 @@ function resolveOwners(members: readonly Member[]): Map<string, SlotSet> {
     .flatMap(({ cluster }) => cluster.nodes)
     .filter(({ id, slots }) => slots !== '' && !memberIds.has(id))
     .map(({ id, slots, configEpoch }) => ({ id, slots: SlotSet.parse(slots), epoch: configEpoch }));
+  const decided = own.filter(({ epoch }) => epoch > 0);
+  const assumed = own.filter(({ epoch }) => epoch === 0);
 
   const owners = new Map<string, SlotSet>();
   let taken = SlotSet.empty;
-  for (const claims of [own, told]) {
+  for (const claims of [decided, told, assumed]) {
     for (const { id, slots } of claims.toSorted((a, b) => b.epoch - a.epoch || (a.id < b.id ? -1 : 1))) {
       const free = slots.difference(taken);
       if (free.isEmpty) continue;

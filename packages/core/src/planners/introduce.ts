@@ -17,7 +17,7 @@ export function planIntroductions({ topology }: PlanView): Decision | undefined 
   const strangers = others.filter((member) => !knows(hub, member));
   const estranged = others.filter((member) => knows(hub, member) && !member.known.has(hub.id));
   const rivals = findRivals(topology, strangers);
-  const blocked = rivals.filter(({ provenGone }) => !provenGone);
+  const blocked = rivals.filter(({ provenGone, replicas }) => !provenGone || replicas.length > 0);
   const welcome = strangers.filter(({ slots }) => blocked.every((rival) => rival.claimed.intersection(slots).isEmpty));
   if (welcome.length + estranged.length === 0) return undefined;
 
@@ -25,7 +25,7 @@ export function planIntroductions({ topology }: PlanView): Decision | undefined 
   return {
     reason: 'NodeUnreachable',
     message: `${listNames(names)} and ${hub.pod.name} do not know each other by their present addresses and are being introduced.`,
-    stages: stagesOf(forgetEverywhere(rivals.filter(({ provenGone }) => provenGone)), [
+    stages: stagesOf(forgetEverywhere(rivals.filter((rival) => !blocked.includes(rival))), [
       ...introduce(hub, welcome),
       ...estranged.flatMap((member) => introduce(member, [hub])),
     ]),
@@ -35,7 +35,7 @@ export function planIntroductions({ topology }: PlanView): Decision | undefined 
 /**
  * A primary that lost its nodes.conf, but not its data, comes back under a new id and claims its slots anew, with no epoch
  * to show for it. The others still hold its former id for the owner; by its later epoch that would win, and the node
- * would throw its keys away. So the former id is forgotten before they meet.
+ * would throw its keys away. So the former id is replaced by its replica, or forgotten where it has none, before they meet.
  */
 function findRivals({ silent }: Topology, strangers: readonly Member[]) {
   const isOutranked = ({ slots, cluster }: Member) => !slots.isEmpty && cluster.configEpoch === 0;

@@ -1,6 +1,6 @@
 import { annotations } from '@valkey-operator/api';
 import { assignSlotsEvenly, SlotSet } from '@valkey-operator/valkey';
-import type { NodeAction } from '../actions.ts';
+import type { NodeAction, NodeCommand } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { chooseSuccessor, findLost, nameOf } from '../quorum.ts';
 import { conditionAge } from '../status/conditions.ts';
@@ -14,37 +14,36 @@ const PATIENCE_MS = 60_000;
 /** Slots whose primary is lost and that no replica can take over, and slots that nobody owns. */
 export function planUncovered(view: PlanView): Decision | undefined {
   const lost = findLost(view.topology).filter((node) => chooseSuccessor(view, node) === undefined);
-  return giveUp(view, lost) ?? assignUnowned(view) ?? waitFor(view, lost);
-}
-
-/** No copy is left: the id is proven gone and no replica has a key. The slots begin anew, empty, and the event says so. */
-function giveUp({ topology }: PlanView, lost: readonly SilentNode[]): Decision | undefined {
   const gone = lost.filter(({ provenGone, replicas }) => provenGone && !replicas.some(hasKeys));
-  if (gone.length === 0) return undefined;
-  const slots = gone.reduce((all, node) => all.union(node.slots), SlotSet.empty);
-  const message = `Slots ${slots.toString()} begin anew, empty: ${listNames(gone.map(nameOf))} is gone for good and no copy of its data is left.`;
-  return {
-    reason: 'DataLost',
-    message,
-    stages: stagesOf(
-      gone.flatMap(({ replicas }) => replicas.map((replica) => release(replica, topology))),
-      forgetEverywhere(gone),
-      shareOut(
-        topology,
-        gone.map((node) => node.slots),
-      ),
-    ),
-    events: [{ reason: 'DataLost', message }],
-  };
+  return release(view, gone) ?? giveUp(view, gone) ?? assignUnowned(view) ?? waitFor(view, lost);
 }
 
 /** A node cannot forget its own primary, so its replicas, which are empty, leave it first. */
-function release(replica: Member, { shards }: Topology): NodeAction {
-  const guard = { role: 'replica', primaryId: replica.cluster.primaryId ?? '' } as const;
+function release({ topology: { shards } }: PlanView, gone: readonly SilentNode[]): Decision | undefined {
+  const followers = gone.flatMap(({ replicas }) => replicas);
+  if (followers.length === 0) return undefined;
   const [shelter] = shards.toSorted((a, b) => a.replicas.length - b.replicas.length);
-  return shelter
-    ? order(replica, { do: 'replicate', primaryId: shelter.primary.id }, 'SlotsUncovered', guard)
-    : order(replica, { do: 'reset', hard: false }, 'SlotsUncovered', guard);
+  const command: NodeCommand = shelter
+    ? { do: 'replicate', primaryId: shelter.primary.id }
+    : { do: 'reset', hard: false };
+  const message = `${listNames(followers.map(({ pod }) => pod.name))} leaves ${listNames(gone.map(nameOf))}, which is gone for good and left no data.`;
+  const leave = (follower: Member) =>
+    order(follower, command, 'SlotsUncovered', { role: 'replica', primaryId: follower.cluster.primaryId ?? '' });
+  return { reason: 'SlotsUncovered', message, stages: [followers.map(leave)] };
+}
+
+/** No copy is left: the id is proven gone and no replica has a key. The slots begin anew, empty, and the event says so. */
+function giveUp({ topology }: PlanView, gone: readonly SilentNode[]): Decision | undefined {
+  if (gone.length === 0) return undefined;
+  const slots = gone.reduce((all, node) => all.union(node.slots), SlotSet.empty);
+  const message = `Slots ${slots.toString()} begin anew, empty: ${listNames(gone.map(nameOf))} is gone for good and no copy of its data is left.`;
+  const pieces = gone.map((node) => node.slots);
+  return {
+    reason: 'DataLost',
+    message,
+    stages: stagesOf(forgetEverywhere(gone), shareOut(topology, pieces)),
+    events: [{ reason: 'DataLost', message }],
+  };
 }
 
 /** Left over from a birth or a repair that was cut short. A pod that is not heard may own them, so all must be. */

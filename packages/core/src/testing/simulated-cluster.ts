@@ -371,18 +371,23 @@ export class SimulatedCluster {
         } else {
           line.connected = isForeign;
           if (!isForeign && line.failing === 'no') line.failing = 'suspected';
-          if (this.#isAgreedFailed(line)) line.failing = 'agreed';
+          if (this.#agree(node, ({ table }) => table.get(line.id)?.connected === false)) line.failing = 'agreed';
         }
       }
     }
     this.#separateEpochs();
   }
 
+  /** Gossip: a node that was not known, or the new address of one that cannot be reached at the old one. */
   #learn(node: SimulatedNode, line: Line): void {
-    if (node.id === line.id || node.table.has(line.id) || node.bans.has(line.id) || !line.connected) return;
+    if (node.id === line.id || node.bans.has(line.id) || !line.connected) return;
+    const known = node.table.get(line.id);
+    if (known && !known.connected) known.ip = line.ip;
+    if (known) return;
     const peer = this.findRunning(line.ip);
-    if (peer?.node?.id === line.id) this.addLine(node, peer);
-    if (peer?.node && this.pods.some((pod) => pod.node === node)) this.#acceptBack(peer.node, node);
+    if (peer?.node?.id !== line.id) return;
+    this.addLine(node, peer);
+    this.#acceptBack(peer.node, node);
   }
 
   #acceptBack(peer: SimulatedNode, node: SimulatedNode): void {
@@ -390,19 +395,13 @@ export class SimulatedCluster {
     if (pod) this.addLine(peer, pod);
   }
 
-  #isAgreedFailed({ id }: Line): boolean {
-    const voters = this.nodes.filter(({ role, slots }) => role === 'primary' && !slots.isEmpty);
-    const against = voters.filter(({ table }) => table.get(id)?.connected === false);
-    return against.length > this.#ownerCount() / 2;
-  }
-
-  /** Primaries with slots, dead or alive, as the tables have them. */
-  #ownerCount(): number {
-    const owners = this.nodes.flatMap((node) => [
-      ...[...node.table.values()].filter(({ slots }) => !slots.isEmpty).map(({ id }) => id),
-      ...(node.slots.isEmpty ? [] : [node.id]),
-    ]);
-    return new Set(owners).size;
+  /** Whether more than half of the primaries with slots, dead or alive, that a node knows would vote like this. */
+  #agree(node: SimulatedNode, votes: (voter: SimulatedNode) => boolean): boolean {
+    const owners = new Set([...node.table.values()].filter(({ slots }) => !slots.isEmpty).map(({ id }) => id));
+    if (!node.slots.isEmpty) owners.add(node.id);
+    const isLinked = ({ id }: SimulatedNode) => id === node.id || node.table.get(id)?.connected === true;
+    const voters = this.nodes.filter((each) => owners.has(each.id) && isLinked(each));
+    return voters.filter(votes).length > owners.size / 2;
   }
 
   #separateEpochs(): void {
@@ -433,15 +432,14 @@ export class SimulatedCluster {
   }
 
   #elect(): void {
-    const voters = this.nodes.filter(({ role, slots }) => role === 'primary' && !slots.isEmpty).length;
-    const candidates = this.nodes
+    const [best] = this.nodes
       .filter(
         (node) =>
           node.role === 'replica' && node.syncedOnce && node.table.get(node.primaryId ?? '')?.failing === 'agreed',
       )
+      .filter((node) => this.#agree(node, () => true))
       .toSorted((a, b) => b.offset - a.offset);
-    const [best] = candidates;
-    if (best && voters > this.#ownerCount() / 2) this.promote(best);
+    if (best) this.promote(best);
   }
 
   #replicate(): void {

@@ -1,0 +1,130 @@
+import { SLOT_COUNT } from '@valkey-operator/valkey';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkPlan } from './testing/check-plan.ts';
+import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
+import { SimulatedCluster } from './testing/simulated-cluster.ts';
+
+type Fault = (cluster: SimulatedCluster) => void;
+
+const shape = fc.record({
+  shards: fc.integer({ min: 3, max: 4 }),
+  replicas: fc.integer({ min: 1, max: 2 }),
+  zones: fc.integer({ min: 1, max: 3 }),
+  nodesPerZone: fc.integer({ min: 1, max: 3 }),
+});
+
+const pick = (cluster: SimulatedCluster, index: number) => cluster.pods[index % cluster.pods.length]?.ordinal;
+
+/** What can befall one pod, written so that a counterexample reads like a history. */
+const podFault = fc
+  .record({
+    pod: fc.nat(11),
+    kind: fc.constantFrom(
+      'lose pod',
+      'lose pod and volume',
+      'kill',
+      'kill and empty',
+      'kill and wipe',
+      'kill and lose nodes.conf',
+    ),
+  })
+  .map(({ pod, kind }) => ({
+    name: `${kind} ${pod}`,
+    strike: ((cluster) => {
+      const ordinal = pick(cluster, pod);
+      if (ordinal === undefined) return;
+      if (kind.startsWith('lose')) cluster.losePod(ordinal, { volume: kind.endsWith('volume') });
+      else cluster.killProcess(ordinal, { data: /empty|wipe/.test(kind), identity: /wipe|nodes.conf/.test(kind) });
+    }) satisfies Fault,
+    toString: () => `${kind} ${pod}`,
+  }));
+
+/** What happens besides: sidecars that are not heard, pods that find no node, time, an operator that is killed. */
+const circumstance = fc.oneof(
+  fc.record({ kind: fc.constantFrom('cut', 'unschedulable'), value: fc.nat(11) }),
+  fc.record({ kind: fc.constant('pass'), value: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({ kind: fc.constant('killed operator'), value: fc.nat(12) }),
+);
+
+function undergo(cluster: SimulatedCluster, { kind, value }: { kind: string; value: number }): void {
+  const ordinal = pick(cluster, value);
+  if (kind === 'cut' && ordinal !== undefined) cluster.pod(ordinal).heard = false;
+  if (kind === 'unschedulable' && ordinal !== undefined) cluster.unschedulable.add(ordinal);
+  for (let second = 0; kind === 'pass' && second < value; second += 1) {
+    cluster.reconcile(checkPlan(cluster));
+    cluster.tick();
+  }
+  if (kind === 'killed operator') cluster.reconcile(checkPlan(cluster), value);
+}
+
+describe('plans, whatever happens,', () => {
+  it('bring a cluster to life however often the operator is killed meanwhile', () => {
+    fc.assert(
+      fc.property(shape, fc.array(fc.nat(20), { maxLength: 12 }), (options, budgets) => {
+        const cluster = new SimulatedCluster(options);
+        for (const budget of budgets) {
+          cluster.reconcile(checkPlan(cluster), budget);
+          cluster.tick();
+        }
+        expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('lose nothing when one pod after another is struck and healed', () => {
+    fc.assert(
+      fc.property(shape, fc.array(podFault, { minLength: 1, maxLength: 4 }), (options, faults) => {
+        const cluster = bear(options);
+        for (const { strike } of faults) {
+          strike(cluster);
+          expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+          expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+          cluster.write();
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('never do harm, and end Ready or held for a named reason, when much happens at once', () => {
+    const history = fc.array(fc.oneof(podFault, circumstance), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(shape, history, (options, events) => {
+        const cluster = bear(options);
+        for (const event of events) {
+          if ('strike' in event) event.strike(cluster);
+          else undergo(cluster, event);
+        }
+        cluster.unschedulable.clear();
+        for (const pod of cluster.pods) pod.heard = true;
+        const ready = condition(settle(cluster), 'Ready');
+        const holds = ['SlotsUncovered', 'EmptyPrimaryHeld', 'QuorumLost', 'ReplicaMissing'];
+        expect(ready.status === 'True' || holds.includes(ready.reason ?? ''), JSON.stringify(ready)).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('scale replicas up and down without losing anything', () => {
+    fc.assert(
+      fc.property(
+        shape,
+        fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 4 }),
+        (options, counts) => {
+          const cluster = bear(options);
+          for (const replicasPerMaster of counts) {
+            cluster.change({ replicasPerMaster });
+            const plan = settle(cluster);
+            expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+            expect(cluster.pods).toHaveLength(options.shards * (1 + replicasPerMaster));
+            expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+            cluster.write();
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
