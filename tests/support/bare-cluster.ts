@@ -36,7 +36,12 @@ export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings =
         metadata: { labels },
         spec: {
           terminationGracePeriodSeconds: 5,
-          securityContext: { runAsNonRoot: true, runAsUser: 999, fsGroup: 999 },
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 999,
+            fsGroup: 999,
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
           topologySpreadConstraints: [
             {
               maxSkew: 1,
@@ -52,6 +57,7 @@ export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings =
               command: ['valkey-server', ...args],
               env: [{ name: 'LC_ALL', value: 'C' }],
               readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
+              securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
               volumeMounts: [{ name: 'data', mountPath: '/data' }],
             },
           ],

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiVersion, type ValkeyCluster } from '@valkey-operator/api';
-import { defineResource, events, type KubeClient, type KubeObject, pods, type Pod } from '@valkey-operator/kube';
+import {
+  defineResource,
+  type Event,
+  events,
+  type KubeClient,
+  type KubeObject,
+  pods,
+  type Pod,
+} from '@valkey-operator/kube';
 import type { Lab } from '@valkey-operator/lab';
 import {
   type ClusterNode,
@@ -150,11 +158,13 @@ export class TestCluster {
     return replica;
   }
 
-  /** Reasons of the events about this cluster. */
+  async events(): Promise<Event[]> {
+    const fieldSelector = `involvedObject.kind=ValkeyCluster,involvedObject.name=${this.name}`;
+    return (await this.client.list(events, { namespace: this.namespace, fieldSelector })).items;
+  }
+
   async eventReasons(): Promise<string[]> {
-    const fieldSelector = `involvedObject.name=${this.name}`;
-    const { items } = await this.client.list(events, { namespace: this.namespace, fieldSelector });
-    return items.map(({ reason }) => reason ?? '');
+    return (await this.events()).map(({ reason }) => reason ?? '');
   }
 
   async delete(): Promise<void> {
