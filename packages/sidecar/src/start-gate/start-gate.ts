@@ -111,6 +111,8 @@ export class StartGate {
     const last = this.#rememberedMembership(data);
     const since = new Date();
     const until = new Date(since.getTime() + (await this.#failoverTimeMs()));
+    using stack = new DisposableStack();
+    stack.defer(() => (this.#release = undefined));
     for (let told = ''; ;) {
       const decision = await this.#decide(data, last, Date.now() >= until.getTime());
       if (decision.start) {
