@@ -1,15 +1,18 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction, NodeGuard } from '../actions.ts';
-import type { SimulatedCluster, SimulatedPod } from './simulated-cluster.ts';
+import type { SimulatedCluster } from './simulated-cluster.ts';
 import { follow, freshIdentity, type SimulatedNode } from './simulated-node.ts';
+import type { RunningPod } from './simulated-pod.ts';
+
+const BAN_MS = 60_000;
 
 /** What a sidecar does with a command: refuse it when the guard does not hold, else have its effect. */
-export function runCommand(cluster: SimulatedCluster, pod: SimulatedPod, { command, guard }: NodeAction): boolean {
+export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command, guard }: NodeAction): boolean {
   const { node } = pod;
-  if (!node || pod.process !== 'running' || !holds(guard, node)) return false;
+  if (!holds(guard, node)) return false;
   switch (command.do) {
     case 'meet':
-      return command.peers.map((peer) => meet(cluster, pod, node, peer)).every(Boolean);
+      return command.peers.map((peer) => meet(cluster, pod, peer)).every(Boolean);
     case 'addSlots': {
       const slots = SlotSet.parse(command.slots);
       const isBusy = !ownedIn(node).intersection(slots).isEmpty;
@@ -32,7 +35,10 @@ export function runCommand(cluster: SimulatedCluster, pod: SimulatedPod, { comma
       return failOver(cluster, node, command.mode);
     case 'forget':
       if (command.nodeIds.some((id) => id === node.primaryId || id === node.id)) return false;
-      for (const id of command.nodeIds) cluster.ban(node, id);
+      for (const id of command.nodeIds) {
+        node.table.delete(id);
+        node.bans.set(id, cluster.now + BAN_MS);
+      }
       return true;
     case 'reset':
       if (node.role === 'primary' && !node.data.isEmpty) return false;
@@ -43,23 +49,18 @@ export function runCommand(cluster: SimulatedCluster, pod: SimulatedPod, { comma
   }
 }
 
-function meet(
-  cluster: SimulatedCluster,
-  pod: SimulatedPod,
-  node: SimulatedNode,
-  { nodeId, ip }: { nodeId: string; ip: string },
-): boolean {
-  const peer = cluster.findRunning(ip);
-  if (peer?.node?.id !== nodeId) return false;
-  cluster.addLine(node, peer);
-  cluster.addLine(peer.node, pod);
-  return node.table.has(nodeId);
+function meet({ bus }: SimulatedCluster, pod: RunningPod, { nodeId, ip }: { nodeId: string; ip: string }): boolean {
+  const peer = bus.findAt(ip);
+  if (peer?.node.id !== nodeId) return false;
+  bus.introduce(pod.node, peer);
+  bus.introduce(peer.node, pod);
+  return pod.node.table.has(nodeId);
 }
 
 function failOver(cluster: SimulatedCluster, node: SimulatedNode, mode: 'coordinated' | 'force' | 'takeover'): boolean {
   const primary = cluster.nodes.find(({ id }) => id === node.primaryId);
   if (node.role !== 'replica' || (mode === 'coordinated' && (!node.linkUp || !primary))) return false;
-  cluster.promote(node);
+  cluster.bus.promote(node);
   if (mode === 'coordinated' && primary) {
     const line = primary.table.get(node.id);
     follow(primary, node.id);

@@ -1,0 +1,69 @@
+import { SlotSet } from '@valkey-operator/valkey';
+import type { Action, NodeAction } from '../actions.ts';
+import type { CertificateView } from '../snapshot.ts';
+import { runCommand } from './run-command.ts';
+import type { SimulatedCluster } from './simulated-cluster.ts';
+import { isRunning } from './simulated-pod.ts';
+
+/** Whether it succeeded. */
+export function applyAction(cluster: SimulatedCluster, action: Action): boolean {
+  switch (action.type) {
+    case 'ApplyChild': {
+      const key = `${action.object.kind}/${action.object.metadata.name}`;
+      const metadata = { ...action.object.metadata, uid: `uid of ${key}` };
+      cluster.children.set(key, { ...cluster.children.get(key), ...action.object, metadata });
+      return true;
+    }
+    case 'DeleteChild':
+      return cluster.children.delete(`${action.kind}/${action.name}`);
+    case 'DeleteClaim':
+      return cluster.volumes.delete(ordinalOf(action.claim));
+    case 'DeletePod':
+      cluster.losePod(ordinalOf(action.pod));
+      return true;
+    case 'LabelPod': {
+      const pod = cluster.pods.find(({ uid }) => uid === action.uid);
+      if (pod) pod.labels = { ...pod.labels, ...action.labels };
+      return pod !== undefined;
+    }
+    case 'AddFinalizer':
+      return setFinalizers(cluster, ['valkey.io/finalizer']);
+    case 'RemoveFinalizer':
+      return setFinalizers(cluster, []);
+    case 'IssueIntermediate':
+      cluster.certificates = { ...cluster.certificates, intermediate: issue('demo-ca', cluster.now) };
+      return true;
+    case 'IssueSidecarCertificate':
+      cluster.certificates = { ...cluster.certificates, sidecar: issue('demo-sidecar-mtls', cluster.now) };
+      return true;
+    case 'CommandNode':
+      return command(cluster, action);
+  }
+}
+
+function command(cluster: SimulatedCluster, action: NodeAction): boolean {
+  const pod = cluster.pods.find(({ uid }) => uid === action.guard.podUid);
+  if (!pod?.heard) return false;
+  if (action.command.do !== 'releaseGate') return isRunning(pod) && runCommand(cluster, pod, action);
+  if (pod.process !== 'gated') return false;
+  const { decision } = action.command;
+  const volume = cluster.volume(pod.ordinal);
+  if (decision === 'new-node') volume.identity = undefined;
+  if (decision !== 'keep-data') volume.data = SlotSet.empty;
+  cluster.boot(pod);
+  return true;
+}
+
+function setFinalizers(cluster: SimulatedCluster, finalizers: string[]): boolean {
+  cluster.cluster = { ...cluster.cluster, metadata: { ...cluster.cluster.metadata, finalizers } };
+  return true;
+}
+
+function issue(secret: string, now: number): CertificateView {
+  const life = 365 * 24 * 3_600_000;
+  return { secret, thumbprint: secret, notBefore: now, notAfter: now + life, renewAt: now + life * 0.7 };
+}
+
+function ordinalOf(name: string): number {
+  return Number(name.split('-').at(-1));
+}

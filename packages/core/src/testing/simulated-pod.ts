@@ -1,0 +1,123 @@
+import type { NodeView, PodView } from '../snapshot.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+
+export interface SimulatedPod {
+  readonly name: string;
+  readonly ordinal: number;
+  readonly uid: string;
+  readonly ip: string;
+  readonly kubernetesNode: string;
+  readonly zone: string;
+  process: 'running' | 'gated' | 'down';
+  gatedSince: number;
+  node: SimulatedNode | undefined;
+  /** Whether its sidecar reaches the operator. */
+  heard: boolean;
+  lastReport: NodeView | undefined;
+  labels: Record<string, string>;
+}
+
+export interface RunningPod extends SimulatedPod {
+  node: SimulatedNode;
+}
+
+export function isRunning(pod: SimulatedPod): pod is RunningPod {
+  return pod.process === 'running' && pod.node !== undefined;
+}
+
+export function hostnameOf({ name }: SimulatedPod): string {
+  return `${name}.demo-headless.shop.svc`;
+}
+
+/** The pod as the operator sees it: with the last report that reached it. */
+export function viewPod(pod: SimulatedPod, now: number): PodView {
+  if (pod.heard) pod.lastReport = viewNode(pod, now);
+  const { name, uid, ordinal, ip, kubernetesNode, zone, labels } = pod;
+  return {
+    name,
+    uid,
+    ordinal,
+    ip,
+    kubernetesNode,
+    zone,
+    labels,
+    phase: 'Running',
+    ready: pod.process === 'running',
+    createdAt: now,
+    annotations: {},
+    finalizers: [],
+    valkeyRestarts: 0,
+    ...(pod.lastReport && { report: { ...pod.lastReport, live: pod.heard } }),
+  };
+}
+
+function viewNode(pod: SimulatedPod, now: number): NodeView {
+  const { node, process } = pod;
+  const isReady = node?.role === 'primary' ? !node.slots.isEmpty : node?.linkUp === true;
+  const gate = { reason: 'REPLICA_MAY_HAVE_MORE_DATA', message: 'held', since: pod.gatedSince };
+  return {
+    receivedAt: now,
+    live: true,
+    process: {
+      state: process === 'down' ? 'exited' : process,
+      restarts: 0,
+      version: '9.1.2',
+      ...(process === 'gated' && { gate }),
+    },
+    ...(isRunning(pod) && { cluster: viewCluster(pod) }),
+    ...(node && {
+      replication: {
+        offset: node.offset,
+        linkUp: node.linkUp,
+        syncInProgress: node.syncing,
+        syncedOnce: node.syncedOnce,
+      },
+      memory: { usedBytes: 1_000_000, maxBytes: 0, keys: node.data.count },
+    }),
+    config: { runningHash: 'hash', renderedHash: 'hash', message: '' },
+    dataState: 'unknown',
+    ready: isReady,
+    message: '',
+  };
+}
+
+const FAILURE_FLAGS = { no: [], suspected: ['fail?'], agreed: ['fail'] };
+
+function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
+  const { id, role, primaryId, epoch, slots, table } = pod.node;
+  const own = {
+    id,
+    ip: pod.ip,
+    hostname: hostnameOf(pod),
+    primaryId,
+    epoch,
+    slots,
+    connected: true,
+    failing: 'no',
+  } as const;
+  const nodes = [own, ...table.values()].map((line) => ({
+    id: line.id,
+    ip: line.ip,
+    port: 6379,
+    hostname: line.hostname,
+    flags: [...(line === own ? ['myself'] : []), line.primaryId ? 'slave' : 'master', ...FAILURE_FLAGS[line.failing]],
+    configEpoch: line.epoch,
+    linkConnected: line.connected,
+    slots: line.slots.toString(),
+    ...(line.primaryId && { primaryId: line.primaryId }),
+  }));
+  return {
+    nodeId: id,
+    shardId: `shard-of-${primaryId ?? id}`,
+    role,
+    ...(primaryId && { primaryId }),
+    configEpoch: epoch,
+    currentEpoch: epoch,
+    stateOk: true,
+    slots: slots.toString(),
+    slotsAssigned: 0,
+    slotsOk: 0,
+    nodes,
+    openSlots: [],
+  };
+}
