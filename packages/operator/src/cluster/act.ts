@@ -121,12 +121,15 @@ async function labelPod(
   }
 }
 
-/** Bound to the version it was decided on: a list is replaced as a whole, and somebody else's entry must not get lost. */
+/** Only if the list is still what it was, for it is replaced as a whole. A new status does not matter, a new version does not tell. */
 async function setFinalizer(client: KubeClient, cluster: ValkeyCluster, wanted: boolean): Promise<void> {
-  const { namespace, name, resourceVersion, finalizers: present = [] } = cluster.metadata;
-  const others = present.filter((entry) => entry !== finalizer);
-  const finalizers = wanted ? [...others, finalizer] : others;
-  await client.mergePatch(valkeyClusters, { namespace, name }, { metadata: { resourceVersion, finalizers } });
+  const { namespace, name, uid, finalizers: present } = cluster.metadata;
+  const others = present?.filter((entry) => entry !== finalizer) ?? [];
+  await client.jsonPatch(valkeyClusters, { namespace, name }, [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'test', path: '/metadata/finalizers', value: present ?? null },
+    { op: 'add', path: '/metadata/finalizers', value: wanted ? [...others, finalizer] : others },
+  ]);
 }
 
 /** The pod is named by its uid: a session to its successor of the same name is not meant. */

@@ -1,4 +1,5 @@
-import { labels } from '@valkey-operator/api';
+import { isDeepStrictEqual } from 'node:util';
+import { labels, type ValkeyCluster } from '@valkey-operator/api';
 import type { Change, KubeObject, Live, Node, ObjectRef, ResourceCache } from '@valkey-operator/kube';
 import type { Caches } from '../caches.ts';
 
@@ -7,12 +8,12 @@ type Subscribable = Pick<ResourceCache<KubeObject>, 'subscribe'>;
 
 /**
  * What has to lead to a look at a cluster: its own changes, those of its children, of the defaults it follows, and of the
- * Kubernetes nodes its pods are on. `changed` is for the cluster itself, whose change may end a row of failures.
+ * Kubernetes nodes its pods are on. `changed` is for what people changed, which may end a row of failures.
  */
 export function subscribeWakeUps(caches: Caches, wake: WakeUp, changed: WakeUp, operatorNamespace: string): () => void {
   const children = [caches.pods, caches.claims, caches.secrets, ...caches.children.values()] as Subscribable[];
   const unsubscribe = [
-    caches.clusters.subscribe(({ object }) => changed(object.metadata)),
+    caches.clusters.subscribe((change) => (isStatusOnly(change) ? wake : changed)(change.object.metadata)),
     ...children.map((cache) => cache.subscribe(({ object }) => wakeOwner(object, wake))),
     caches.defaults.subscribe(({ object: { metadata } }) => {
       const followers = caches.clusters.list(metadata.namespace === operatorNamespace ? undefined : metadata.namespace);
@@ -32,6 +33,13 @@ export function subscribeWakeUps(caches: Caches, wake: WakeUp, changed: WakeUp, 
 function wakeOwner({ metadata }: KubeObject, wake: WakeUp): void {
   const name = metadata.labels?.[labels.cr];
   if (name) wake({ namespace: metadata.namespace, name });
+}
+
+/** Mostly this operator's own writing: that a failure was told must not be a reason to try again at once. */
+function isStatusOnly(change: Change<ValkeyCluster & KubeObject>): boolean {
+  if (change.type !== 'modified') return false;
+  const said = ({ metadata }: ValkeyCluster) => [metadata.generation, metadata.annotations, metadata.deletionTimestamp];
+  return isDeepStrictEqual(said(change.object), said(change.previous));
 }
 
 /** Kubelets report every few seconds; what matters is whether a node came, went, or became ready or not. */

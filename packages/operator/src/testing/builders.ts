@@ -1,5 +1,11 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { apiVersion, type ValkeyCluster } from '@valkey-operator/api';
+import {
+  apiVersion,
+  builtInDefaults,
+  type EffectiveClusterSpec,
+  resolveEffectiveSpec,
+  type ValkeyCluster,
+} from '@valkey-operator/api';
 import type { KubeObject, Leadership, Live, Pod } from '@valkey-operator/kube';
 import { type NodeReport, NodeReportSchema } from '@valkey-operator/rpc';
 import { createLogger } from '../log.ts';
@@ -21,9 +27,12 @@ export function aCluster(overrides: Partial<ValkeyCluster['metadata']> = {}): Li
       creationTimestamp: '2026-11-15T00:00:00Z',
       ...overrides,
     },
-    spec: {},
+    spec: { management: 'Bound' },
   };
 }
+
+/** What is put into effect for a cluster that says nothing. */
+export const effectiveSpec: EffectiveClusterSpec = resolveEffectiveSpec(builtInDefaults, {}, {}, aCluster().spec);
 
 export function aPod(
   name: string,
@@ -35,7 +44,9 @@ export function aPod(
   return { apiVersion: 'v1', kind: 'Pod', metadata, ...rest };
 }
 
-export function aReport(overrides: MessageInitShape<typeof NodeReportSchema> = {}): NodeReport {
+type ReportInit = Exclude<MessageInitShape<typeof NodeReportSchema>, NodeReport>;
+
+export function aReport(overrides: ReportInit = {}): NodeReport {
   const pod = { namespace, cluster: 'demo', name: 'demo-0', uid: 'demo-0-uid', ip: '10.0.0.1' };
   return create(NodeReportSchema, { pod, bootId: 'boot-1', sequence: 1n, ...overrides });
 }

@@ -135,7 +135,9 @@ describe('toNodeView', () => {
   );
 
   test('calls unknown what a sidecar of a later version says', () => {
-    const view = toNodeView(aReport({ process: { state: 99, gate: { reason: 99 } }, data: { state: 99 } }), 0, true);
+    const later = 99 as number;
+    const process = { state: later as ProcessState, gate: { reason: later as GateReason } };
+    const view = toNodeView(aReport({ process, data: { state: later as DataState } }), 0, true);
     expect(view.process).toMatchObject({ state: 'unknown', gate: { reason: 'unknown' } });
     expect(view.dataState).toBe('unknown');
   });

@@ -1,0 +1,180 @@
+import { create } from '@bufbuild/protobuf';
+import type { Action, NodeAction } from '@valkey-operator/core';
+import { KubeClient, type TransportRequest } from '@valkey-operator/kube';
+import { FakeApi, json } from '@valkey-operator/kube/testing';
+import { CommandResultSchema, FailureReason, RefusalReason } from '@valkey-operator/rpc';
+import type { CommandRequest, OperatorSession } from '@valkey-operator/rpc/operator';
+import { describe, expect, test } from 'vitest';
+import { createMetrics } from '../metrics.ts';
+import { aCluster, CLUSTER_PATH, FakeLeadership, quietLog } from '../testing/builders.ts';
+import { aPlan, aSnapshot } from '../testing/plans.ts';
+import { type ActContext, executePlan } from './act.ts';
+
+type Outcome = Parameters<typeof create<typeof CommandResultSchema>>[1];
+
+function aWorld({ outcome = { outcome: { case: 'done', value: {} } } as Outcome } = {}) {
+  const api = new FakeApi();
+  const leadership = new FakeLeadership();
+  const sent: CommandRequest[] = [];
+  const claims: bigint[] = [];
+  const send = async (request: CommandRequest) => {
+    sent.push(request);
+    return create(CommandResultSchema, outcome);
+  };
+  const issued: string[] = [];
+  const issue = (what: string) => async () => {
+    issued.push(what);
+    return api.put(`/api/v1/namespaces/apps/secrets/${what}`, {}) as never;
+  };
+  const context: ActContext = {
+    client: new KubeClient({ transport: api.transport }),
+    caches: {
+      children: new Map(),
+      secrets: { get: (ref: { name: string }) => api.get(`/api/v1/namespaces/apps/secrets/${ref.name}`) } as never,
+    },
+    sessions: { find: (uid) => (uid === 'demo-0-uid' ? ({ send } as unknown as OperatorSession) : undefined) },
+    authorities: { issueIntermediate: issue('ca'), issueSidecarCertificate: issue('sidecar') },
+    leadership,
+    onStale: (epoch) => claims.push(epoch),
+    metrics: createMetrics(),
+    log: quietLog,
+  };
+  const execute = (stages: Action[][], isCurrent = () => true) =>
+    executePlan(context, aSnapshot(), aPlan(stages), isCurrent);
+  const writes = () => api.requests.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
+  return { api, leadership, sent, claims, issued, execute, writes };
+}
+
+const replicate: NodeAction = {
+  type: 'CommandNode',
+  pod: 'demo-0',
+  guard: { podUid: 'demo-0-uid', nodeId: 'n' },
+  command: { do: 'replicate', primaryId: 'p' },
+  reason: 'ReplicaAttached',
+};
+const child = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'demo-config', namespace: 'apps' }, data: {} };
+const bodyOf = ({ body }: TransportRequest) => JSON.parse(body ?? '');
+
+describe('a plan', () => {
+  test('is carried out stage by stage', async () => {
+    const { execute, issued } = aWorld();
+    expect(await execute([[{ type: 'IssueIntermediate' }], [{ type: 'IssueSidecarCertificate' }]])).toBe('done');
+    expect(issued).toEqual(['ca', 'sidecar']);
+  });
+
+  test('stops after a stage in which something failed, but does all of that stage', async () => {
+    const { execute, issued, sent } = aWorld();
+    const failing = { ...replicate, guard: { podUid: 'nobody' } };
+    const stages = [[failing, { type: 'IssueIntermediate' } as const], [replicate]];
+    await expect(execute(stages)).rejects.toThrow('no session to demo-0');
+    expect([issued, sent]).toEqual([['ca'], []]);
+  });
+
+  test('is left when the cluster has changed since', async () => {
+    const { execute, issued } = aWorld();
+    const stages: Action[][] = [[{ type: 'IssueIntermediate' }], [{ type: 'IssueSidecarCertificate' }]];
+    expect(await execute(stages, () => false)).toBe('outdated');
+    expect(issued).toEqual(['ca']);
+  });
+
+  test('does nothing at all in a process that does not lead any more', async () => {
+    const { execute, leadership, sent, api } = aWorld();
+    leadership.valid = false;
+    await expect(execute([[replicate, { type: 'ApplyChild', object: child }]])).rejects.toThrow('does not lead');
+    expect([sent, api.requests]).toEqual([[], []]);
+  });
+});
+
+describe('an action', () => {
+  test('applies a child under the one field manager', async () => {
+    const { execute, api } = aWorld();
+    await execute([[{ type: 'ApplyChild', object: child }]]);
+    expect(api.requests[0]?.path).toBe(
+      '/api/v1/namespaces/apps/configmaps/demo-config?fieldManager=valkey-operator&force=true',
+    );
+    expect(api.get('/api/v1/namespaces/apps/configmaps/demo-config')).toBeDefined();
+  });
+
+  test.each([
+    [{ type: 'DeletePod', pod: 'demo-0', uid: 'u', reason: 'Healthy' }, '/api/v1/namespaces/apps/pods/demo-0'],
+    [
+      { type: 'DeleteClaim', claim: 'data-demo-0', uid: 'u' },
+      '/api/v1/namespaces/apps/persistentvolumeclaims/data-demo-0',
+    ],
+    [
+      { type: 'DeleteChild', kind: 'StatefulSet', apiVersion: 'apps/v1', name: 'demo', uid: 'u' },
+      '/apis/apps/v1/namespaces/apps/statefulsets/demo',
+    ],
+  ] as [Action, string][])('%o deletes nothing but the object that was meant', async (action, path) => {
+    const { execute, api, writes } = aWorld();
+    await execute([[action]]);
+    expect(writes()).toEqual([`DELETE ${path}`]);
+    expect(bodyOf(api.requests[0]!).preconditions).toEqual({ uid: 'u' });
+  });
+
+  test('labels the pod that was meant, and takes it easy when that is gone', async () => {
+    const { execute, api } = aWorld();
+    await execute([[{ type: 'LabelPod', pod: 'demo-0', uid: 'u', labels: { role: 'primary' } }]]);
+    expect(bodyOf(api.requests[0]!)).toEqual({ metadata: { uid: 'u', labels: { role: 'primary' } } });
+  });
+
+  test.each([
+    ['AddFinalizer', undefined, ['valkey.io/finalizer']],
+    ['AddFinalizer', ['theirs'], ['theirs', 'valkey.io/finalizer']],
+    ['RemoveFinalizer', ['valkey.io/finalizer', 'theirs'], ['theirs']],
+  ] as const)('%s on %o leaves %o, unless somebody changed the list', async (type, present, expected) => {
+    const { api, leadership } = aWorld();
+    api.put(CLUSTER_PATH, {});
+    api.intercept = () => json(200, {});
+    const context = { ...aWorld(), client: new KubeClient({ transport: api.transport }), leadership };
+    const cluster = aCluster(present ? { finalizers: [...present] } : {});
+    await executePlan(
+      { ...(context as unknown as ActContext), metrics: createMetrics(), log: quietLog },
+      aSnapshot({ cluster }),
+      aPlan([[{ type }]]),
+      () => true,
+    );
+    expect(bodyOf(api.requests[0]!)).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'cluster-uid' },
+      { op: 'test', path: '/metadata/finalizers', value: present ?? null },
+      { op: 'add', path: '/metadata/finalizers', value: expected },
+    ]);
+  });
+});
+
+describe('a command', () => {
+  test('goes to the session of the very pod it was decided for', async () => {
+    const { execute, sent } = aWorld();
+    await execute([[replicate]]);
+    expect(sent).toMatchObject([
+      { guard: { podUid: 'demo-0-uid', nodeId: 'n' }, payload: { case: 'replicate', value: { primaryId: 'p' } } },
+    ]);
+    await expect(execute([[{ ...replicate, guard: { podUid: 'its-successor' } }]])).rejects.toThrow('no session');
+  });
+
+  test('that a guard refuses fails with the fact that does not hold', async () => {
+    const guard = { fact: 'role', expected: 'replica', actual: 'primary' };
+    const value = { reason: RefusalReason.GUARD, message: 'no', guard };
+    const { execute, claims } = aWorld({ outcome: { outcome: { case: 'refusal', value } } });
+    await expect(execute([[replicate]])).rejects.toThrow('demo-0 refused: no (role: expected replica, is primary)');
+    expect(claims).toEqual([]);
+  });
+
+  test('that Valkey refuses fails with what Valkey said', async () => {
+    const value = { reason: FailureReason.VALKEY_ERROR, message: 'ERR Unknown node' };
+    const { execute } = aWorld({ outcome: { outcome: { case: 'failure', value } } });
+    await expect(execute([[replicate]])).rejects.toThrow('demo-0 failed: ERR Unknown node');
+  });
+
+  test('that is refused because a later leader was seen says so', async () => {
+    const value = { reason: RefusalReason.STALE_EPOCH, message: 'old', highestEpoch: 12n };
+    const { execute, claims } = aWorld({ outcome: { outcome: { case: 'refusal', value } } });
+    await expect(execute([[replicate]])).rejects.toThrow('refused: old');
+    expect(claims).toEqual([12n]);
+  });
+
+  test('that gets an answer of a later version is not taken for done', async () => {
+    const { execute } = aWorld({ outcome: {} });
+    await expect(execute([[replicate]])).rejects.toThrow('not known here');
+  });
+});

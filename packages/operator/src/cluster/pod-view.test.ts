@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { aPod } from '../testing/builders.ts';
+import { hasSidecar, ordinalOf, viewPod } from './pod-view.ts';
+
+const zones = new Map([['node-1', 'zone-a']]);
+
+describe('viewPod', () => {
+  test('leaves out what a pod that was just made does not have', () => {
+    expect(viewPod(aPod('demo-3'), { zones })).toEqual({
+      name: 'demo-3',
+      uid: 'demo-3-uid',
+      ordinal: 3,
+      phase: 'Unknown',
+      ready: false,
+      createdAt: Date.UTC(2026, 10, 15),
+      labels: { 'valkey.io/cr': 'demo' },
+      annotations: {},
+      finalizers: [],
+      valkeyRestarts: 0,
+    });
+  });
+
+  test('says where a pod runs and how often its Valkey restarted', () => {
+    const pod = aPod('demo-0', {
+      spec: { nodeName: 'node-1', containers: [] },
+      status: {
+        phase: 'Running',
+        podIP: '10.0.0.1',
+        conditions: [{ type: 'Ready', status: 'True' }],
+        containerStatuses: [{ name: 'valkey', restartCount: 2, image: '', imageID: '', ready: true }],
+      },
+    });
+    expect(viewPod(pod, { zones, reportedIp: '10.9.9.9' })).toMatchObject({
+      ip: '10.0.0.1',
+      kubernetesNode: 'node-1',
+      zone: 'zone-a',
+      ready: true,
+      valkeyRestarts: 2,
+    });
+  });
+
+  test('takes the word of the sidecar for an address that the kubelet has yet to write', () => {
+    expect(viewPod(aPod('demo-0'), { zones, reportedIp: '10.0.0.1' }).ip).toBe('10.0.0.1');
+  });
+
+  test('repeats the scheduler', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes fit' }];
+    expect(viewPod(aPod('demo-0', { status: { conditions } }), { zones }).unschedulable).toBe('0/3 nodes fit');
+  });
+
+  test.each([
+    ['ImagePullBackOff', { container: 'valkey', reason: 'ImagePullBackOff', message: 'no such image' }],
+    ['ContainerCreating', undefined],
+    ['PodInitializing', undefined],
+  ])('tells a container that is stuck in %s from one that waits for its turn', (reason, expected) => {
+    const state = { waiting: { reason, message: 'no such image' } };
+    const container = { name: 'valkey', state, restartCount: 0, image: '', imageID: '', ready: false };
+    expect(viewPod(aPod('demo-0', { status: { containerStatuses: [container] } }), { zones }).waiting).toEqual(
+      expected,
+    );
+  });
+});
+
+describe('a sidecar', () => {
+  const running = (phase: string, state: object) => {
+    const sidecar = { name: 'sidecar', state, restartCount: 0, image: '', imageID: '', ready: false };
+    return aPod('demo-0', { status: { phase, initContainerStatuses: [sidecar] } });
+  };
+
+  test('can be reached when its container runs, or when it has been heard already', () => {
+    expect(hasSidecar(running('Pending', { running: {} }), false)).toBe(true);
+    expect(hasSidecar(running('Pending', { waiting: {} }), false)).toBe(false);
+    expect(hasSidecar(aPod('demo-0'), false)).toBe(false);
+    expect(hasSidecar(aPod('demo-0'), true)).toBe(true);
+  });
+
+  test.each(['Succeeded', 'Failed'])('is not looked for in a pod that has %s', (phase) => {
+    expect(hasSidecar(running(phase, { running: {} }), true)).toBe(false);
+  });
+});
+
+test.each([
+  ['demo-12', 12],
+  ['data-demo-3', 3],
+  ['demo', -1],
+])('the ordinal of %s is %i', (name, ordinal) => {
+  expect(ordinalOf(name)).toBe(ordinal);
+});
