@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { deriveEvents } from './derive-events.ts';
+import { aNode } from './testing/cluster-nodes.ts';
+import { aView, NOW, someFacts } from './testing/valkey-facts.ts';
+
+const primary = { view: aView(), facts: someFacts() };
+const kinds = (...looks: Parameters<typeof deriveEvents>) => deriveEvents(...looks).map((event) => event.case);
+
+describe('what happened between two looks', () => {
+  it('is nothing when nothing has changed', () => {
+    expect(kinds(primary, { view: aView(), facts: someFacts() })).toEqual([]);
+  });
+
+  it('is a role that changed', () => {
+    const myself = aNode('me', { myself: true, primaryId: 'other' });
+    expect(kinds(primary, { view: aView(), facts: someFacts({ myself, link: {} }) })).toEqual(['roleChanged']);
+  });
+
+  it('is a cluster that failed, with the readiness that goes with it', () => {
+    const after = { view: aView(), facts: someFacts({ state: 'fail' }) };
+    expect(kinds(primary, after)).toEqual(['clusterStateChanged', 'readinessChanged']);
+  });
+
+  it('is the end of the process, once', () => {
+    const lastEnd = { at: NOW, reason: 'crashed', message: 'its socket was closed' } as const;
+    const ended = { view: aView({ phase: 'exited', lastEnd, startedAt: undefined }), facts: undefined };
+    expect(kinds(primary, ended)).toEqual(['valkeyExited', 'readinessChanged']);
+    expect(kinds(ended, { ...ended })).toEqual([]);
+  });
+
+  it('is a new start, and a start that waits', () => {
+    const absent = { view: aView({ phase: 'exited', startedAt: undefined }), facts: undefined };
+    expect(kinds(absent, primary)).toEqual(['valkeyStarted', 'readinessChanged']);
+    const hold = {
+      reason: 'replica-may-have-more-data',
+      message: '',
+      since: NOW,
+      until: undefined,
+      previousRole: 'primary',
+    } as const;
+    const gated = { view: aView({ phase: 'gated', hold, startedAt: undefined }), facts: undefined };
+    expect(kinds(absent, gated)).toEqual(['gateWaiting']);
+  });
+
+  it('is no change of role while Valkey does not answer', () => {
+    const silent = { view: aView({ phase: 'unresponsive' }), facts: undefined };
+    expect(kinds(primary, silent)).toEqual(['readinessChanged']);
+  });
+});
