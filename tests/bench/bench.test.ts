@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Bench, exceedsLimit, formatResult, selectBenches } from './bench.ts';
+import { type Bench, findBroken, formatResult, median, selectBenches } from './bench.ts';
 
 const bench = (name: string): Bench => ({ name, description: '', run: () => Promise.reject(new Error('not run')) });
 
@@ -15,9 +15,39 @@ describe('a benchmark result', () => {
   });
 
   test('breaks a promise only above its limit', () => {
-    expect(exceedsLimit({ ours: 25, floor: 1, unit: 's', limit: 25 })).toBe(false);
-    expect(exceedsLimit({ ours: 25.1, floor: 1, unit: 's', limit: 25 })).toBe(true);
-    expect(exceedsLimit({ ours: 1e9, floor: 1, unit: 's' })).toBe(false);
+    expect(findBroken({ ours: 25, floor: 1, unit: 's', limit: 25 })).toEqual([]);
+    expect(findBroken({ ours: 25.1, floor: 1, unit: 's', limit: 25 })).toEqual([
+      'ours is 25.1 s, promised within 25 s',
+    ]);
+    expect(findBroken({ ours: 1e9, floor: 1, unit: 's' })).toEqual([]);
+  });
+
+  test('breaks a promise about the ratio', () => {
+    expect(findBroken({ ours: 4, floor: 2, unit: 's', maxRatio: 2 })).toEqual([]);
+    expect(findBroken({ ours: 5, floor: 2, unit: 's', maxRatio: 2 })).toEqual(['the ratio is 2.5, promised within 2']);
+  });
+
+  test('breaks a promise about anything else that was measured', () => {
+    const also = [
+      { what: 'writes', value: 1, unit: '', limit: 0 },
+      { what: 'reads', value: 9, unit: '' },
+    ];
+    expect(findBroken({ ours: 1, floor: 1, unit: 's', also })).toEqual(['writes is 1, promised within 0']);
+  });
+
+  test('that is not a number keeps no promise', () => {
+    expect(findBroken({ ours: Number.NaN, floor: 1, unit: 's', limit: 1 })).toHaveLength(1);
+  });
+});
+
+describe('the median', () => {
+  test('is the middle run, or between the two in the middle', () => {
+    expect(median([9, 1, 2])).toBe(2);
+    expect(median([4, 1, 2, 100])).toBe(3);
+  });
+
+  test('of no runs is an error', () => {
+    expect(() => median([])).toThrow(RangeError);
   });
 });
 

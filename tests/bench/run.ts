@@ -1,6 +1,7 @@
 /** `make bench [BENCH=name]`: each benchmark prints one line on stdout; everything else goes to stderr. */
 import { globSync } from 'node:fs';
-import { type Bench, exceedsLimit, formatResult, selectBenches } from './bench.ts';
+import { type Bench, findBroken, formatFigure, formatResult, type Measurement, selectBenches } from './bench.ts';
+import { Testbed } from './support/testbed.ts';
 
 const usage = 'usage: node tests/bench/run.ts [--list] [name ...]';
 
@@ -10,14 +11,11 @@ async function loadBenches(): Promise<Bench[]> {
 }
 
 async function runAll(benches: Bench[]): Promise<void> {
+  await using testbed = new Testbed();
+  process.once('SIGINT', () => void testbed[Symbol.asyncDispose]().finally(() => process.exit(130)));
   for (const bench of benches) {
     try {
-      const measured = await bench.run();
-      console.log(formatResult(bench.name, measured));
-      if (exceedsLimit(measured)) {
-        console.error(`${bench.name}: promised within ${measured.limit} ${measured.unit}`);
-        process.exitCode = 1;
-      }
+      report(bench.name, await bench.run(testbed));
     } catch (error) {
       console.error(`${bench.name}: ${(error as Error).message}`);
       process.exitCode = 1;
@@ -25,10 +23,20 @@ async function runAll(benches: Bench[]): Promise<void> {
   }
 }
 
+function report(name: string, measured: Measurement): void {
+  for (const { what, value, unit } of measured.also ?? [])
+    console.error(`${name}: ${what} ${formatFigure(value, unit)}`);
+  console.log(formatResult(name, measured));
+  for (const broken of findBroken(measured)) {
+    console.error(`${name}: ${broken}`);
+    process.exitCode = 1;
+  }
+}
+
 const args = process.argv.slice(2);
 const benches = await loadBenches();
 if (args.includes('--help') || args.includes('--list')) {
-  console.log([usage, ...benches.map(({ name, description }) => `  ${name.padEnd(16)} ${description}`)].join('\n'));
+  console.log([usage, ...benches.map(({ name, description }) => `  ${name.padEnd(18)} ${description}`)].join('\n'));
 } else {
   try {
     await runAll(selectBenches(benches, args));

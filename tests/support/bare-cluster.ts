@@ -1,3 +1,4 @@
+import type { StatefulSet } from '@valkey-operator/kube';
 import type { Lab } from '@valkey-operator/lab';
 import type { NodeAddress } from '@valkey-operator/valkey';
 
@@ -13,7 +14,7 @@ export interface BareCluster {
 }
 
 /** A StatefulSet of Valkey pods in cluster mode, with nothing of ours in it: what we are compared with. */
-export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings = {} }: BareCluster): object {
+export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings = {} }: BareCluster): StatefulSet {
   const labels = { app: name };
   const args = Object.entries({
     dir: '/data',

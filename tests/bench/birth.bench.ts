@@ -1,0 +1,76 @@
+import { apiVersion } from '@valkey-operator/api';
+import { type KubeClient, type KubeObject, pods, statefulSets } from '@valkey-operator/kube';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bareStatefulSet } from '../support/bare-cluster.ts';
+import { createRestrictedNamespace, sampleSpec, valkeyClusters } from '../support/test-cluster.ts';
+import { type Bench, median } from './bench.ts';
+import { watchUntil } from './support/watch-until.ts';
+
+const namespace = 'bench-birth';
+const ROUNDS = 3;
+const PODS = 6;
+const name = 'newborn';
+
+/**
+ * How long a person waits for a cluster. The floor is a StatefulSet of as many Valkey pods with nothing of ours in it, until
+ * all of them are Ready: no cluster that consists of these pods can be there before. The first round of each is not counted,
+ * and then they take turns, so that what else happens on the machine hits both.
+ */
+const birth: Bench = {
+  name: 'birth',
+  description: 'a cluster of 3x1 from apply to Ready, against a plain StatefulSet of six Valkey pods',
+  async run(testbed) {
+    const lab = await testbed.lab();
+    const { client } = await lab.api();
+    await createRestrictedNamespace(lab, namespace);
+    try {
+      const [ours, floor]: [number[], number[]] = [[], []];
+      for (let round = 0; round <= ROUNDS; round += 1) {
+        await testbed.progress.step(round === 0 ? 'Warm up' : `Births, round ${round}`, async (step) => {
+          const [us, least] = [await bearCluster(client), await bearPods(client)];
+          step.note(`ours ${us.toFixed(2)} s, floor ${least.toFixed(2)} s`);
+          if (round === 0) return;
+          ours.push(us);
+          floor.push(least);
+        });
+      }
+      return { ours: median(ours), floor: median(floor), unit: 's', maxRatio: 2 };
+    } finally {
+      await lab.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+    }
+  },
+};
+
+/** Seconds until a ValkeyCluster is Ready; it is gone afterwards. */
+async function bearCluster(client: KubeClient): Promise<number> {
+  const metadata = { namespace, name };
+  const start = performance.now();
+  const wanted = { apiVersion, kind: 'ValkeyCluster', metadata, spec: sampleSpec };
+  const made = await client.create<KubeObject>(valkeyClusters, wanted);
+  await watchUntil(client, valkeyClusters, made, ({ status }) =>
+    (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True'),
+  );
+  const seconds = (performance.now() - start) / 1000;
+  await client.delete(valkeyClusters, metadata);
+  await untilNoPods(client);
+  return seconds;
+}
+
+/** Seconds until as many pods of a plain StatefulSet are Ready; they are gone afterwards. */
+async function bearPods(client: KubeClient): Promise<number> {
+  const metadata = { namespace, name: 'plain' };
+  const start = performance.now();
+  const made = await client.create(statefulSets, bareStatefulSet({ ...metadata, size: PODS }));
+  await watchUntil(client, statefulSets, made, ({ status }) => status?.readyReplicas === PODS);
+  const seconds = (performance.now() - start) / 1000;
+  await client.delete(statefulSets, metadata);
+  await untilNoPods(client);
+  return seconds;
+}
+
+/** What still ends would take time from what is measured next. */
+async function untilNoPods(client: KubeClient): Promise<void> {
+  while ((await client.list(pods, { namespace })).items.length > 0) await sleep(200);
+}
+
+export default birth;
