@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readFixtures } from '../../packages/api/src/fixtures.ts';
+import { kindByName, validate } from '../../packages/api/src/index.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -17,6 +19,21 @@ describe('README', () => {
   test('shows the same first cluster as the fixture that runs against the API server', () => {
     const [, yaml] = /```yaml\n([^`]*)```/.exec(read('README.md')) ?? [];
     expect(yaml).toBe(read('packages/api/fixtures/ValkeyCluster/minimal.yaml'));
+  });
+});
+
+describe('the guides', () => {
+  const examples = readFixtures(join(root, 'docs/guides/examples/*.yaml'));
+  const known = new Set([...examples, ...readFixtures('ValkeyCluster/minimal.yaml')].map(({ text }) => text));
+  const guides = pages.filter((page) => page.startsWith('docs/guides/'));
+
+  test.for(examples)('have a valid example: $name', ({ documents }) => {
+    for (const object of documents) expect(validate(kindByName(object.kind)!, object)).toEqual([]);
+  });
+
+  test.for(guides)('show only examples that are files: %s', (guide) => {
+    const shown = [...read(guide).matchAll(/```yaml\n([^`]*)```/g)].map(([, yaml]) => yaml!);
+    expect(shown.filter((yaml) => !known.has(yaml))).toEqual([]);
   });
 });
 
