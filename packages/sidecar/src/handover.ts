@@ -50,7 +50,13 @@ export async function handOver(watch: ValkeyWatch, log: Log, signal: AbortSignal
   let result: HandoverResult = { outcome: 'not-possible', message: 'there was no time' };
   while (!signal.aborted) {
     const facts = await watch.refresh().catch(() => undefined);
-    if (!facts) return { outcome: 'not-needed', message: `Valkey is ${watch.view.phase}` };
+    if (!facts) {
+      result = { outcome: 'not-possible', message: `Valkey is ${watch.view.phase}` };
+      if (watch.view.startedAt === undefined) return { ...result, outcome: 'not-needed' };
+      // It is there but busy: it may answer again in time.
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      continue;
+    }
     if (!isServingPrimary(facts)) return finishAsReplica(watch, facts, result);
     const [best] = chooseCandidates(facts);
     if (!best) {

@@ -18,6 +18,7 @@ import { createProbeRoutes } from './probes.ts';
 import { judgeReadiness } from './readiness.ts';
 import { Reports } from './reports.ts';
 import { ensureFifo } from './start-gate/fifo.ts';
+import { askPeers } from './start-gate/peers.ts';
 import { StartGate } from './start-gate/start-gate.ts';
 import { Termination } from './termination.ts';
 import { ValkeyWatch } from './valkey-watch.ts';
@@ -62,6 +63,8 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
   );
   const termination = new Termination({ watch, events: operator.events, graceMs: environment.graceMs, log });
   const gate = new StartGate({
+    paths,
+    askPeers,
     environment,
     memory,
     log,

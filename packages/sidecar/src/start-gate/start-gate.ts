@@ -4,12 +4,11 @@ import type { Environment } from '../environment.ts';
 import { discardData, inspectData, type DataOnDisk } from '../data-directory.ts';
 import type { Log } from '../log.ts';
 import type { MemoryFiles, Membership } from '../node-memory.ts';
-import { paths } from '../paths.ts';
 import { CONF_OPENING, nodeTimeoutMs, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
 import { decideStart, type StartDecision } from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
-import { askPeers } from './peers.ts';
+import type { askPeers } from './peers.ts';
 
 export type ReleaseDecision = 'keep-data' | 'discard-data' | 'new-node';
 
@@ -24,6 +23,8 @@ export interface GateHold {
 }
 
 export interface StartGateOptions {
+  readonly paths: { readonly conf: string; readonly data: string; readonly settings: string };
+  readonly askPeers: typeof askPeers;
   readonly environment: Environment;
   readonly memory: MemoryFiles;
   readonly log: Log;
@@ -61,7 +62,7 @@ export class StartGate {
 
   async run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const writer = await openWhenRead(paths.conf);
+      const writer = await openWhenRead(this.#options.paths.conf);
       if (!this.#stop.signal.aborted) await this.#admit(writer);
       await writer.close().catch(() => undefined);
     }
@@ -69,7 +70,7 @@ export class StartGate {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await releaseOpener(paths.conf).catch(() => undefined);
+    await releaseOpener(this.#options.paths.conf).catch(() => undefined);
   }
 
   /** False when no Valkey waits; else resolves when it has been let go. */
@@ -87,8 +88,8 @@ export class StartGate {
     this.#passed.promise.catch(() => undefined);
     try {
       await writer.write(CONF_OPENING);
-      await renewFifo(paths.conf);
-      this.#data = await inspectData(paths.data);
+      await renewFifo(this.#options.paths.conf);
+      this.#data = await inspectData(this.#options.paths.data);
       this.#order ??= await this.#waitForLeave(this.#data);
       if (this.#order) await this.#obey(this.#order);
       const settings = await this.#waitForSettings(environment);
@@ -138,7 +139,7 @@ export class StartGate {
     const facts = { last, hasSnapshot: data.hasSnapshot, hasAppendOnlyFile: data.hasAppendOnlyFile, boundReached };
     const alone = decideStart({ ...facts, answers: [] });
     if (alone.start && alone.reason !== 'NobodyTookOverInTime') return alone;
-    return decideStart({ ...facts, answers: await askPeers(last?.peers ?? []) });
+    return decideStart({ ...facts, answers: await this.#options.askPeers(last?.peers ?? []) });
   }
 
   /** nodes.conf is written by Valkey itself and never older than memory; but memory may know of a replica it lost. */
@@ -151,16 +152,16 @@ export class StartGate {
 
   async #obey(order: ReleaseDecision): Promise<void> {
     if (order === 'keep-data') return;
-    await discardData(paths.data, { identity: order === 'new-node' });
+    await discardData(this.#options.paths.data, { identity: order === 'new-node' });
     if (order === 'new-node') await this.#options.memory.forgetMembership();
-    this.#data = await inspectData(paths.data);
+    this.#data = await inspectData(this.#options.paths.data);
   }
 
   async #waitForSettings(environment: Environment): Promise<NodeSettings> {
     const { log, onHold } = this.#options;
     const since = new Date();
     for (let told = ''; ;) {
-      const message = await readSettings(paths.settings).then((read) => {
+      const message = await readSettings(this.#options.paths.settings).then((read) => {
         if (!read.ok) return read.message;
         try {
           renderNodeConf(read.value, environment);
@@ -175,12 +176,12 @@ export class StartGate {
         onHold({ reason: 'configuration-invalid', message, since, until: undefined, previousRole: undefined });
         told = message;
       }
-      await sleep(SLOW_RECHECK_MS, undefined, { signal: this.#stop.signal });
+      await sleep(RECHECK_MS, undefined, { signal: this.#stop.signal });
     }
   }
 
   async #failoverTimeMs(): Promise<number> {
-    const read = await readSettings(paths.settings);
+    const read = await readSettings(this.#options.paths.settings);
     return 3 * nodeTimeoutMs(read.ok ? read.value : { hash: '', settings: {} }) + PATIENCE_MS;
   }
 

@@ -1,0 +1,181 @@
+import { create } from '@bufbuild/protobuf';
+import { CommandSchema, FailoverMode, FailureReason, RefusalReason } from '@valkey-operator/rpc';
+import type { CommandHandler, CommandKind, CommandPayload } from '@valkey-operator/rpc/sidecar';
+import { ValkeyError } from '@valkey-operator/valkey';
+import { describe, expect, it } from 'vitest';
+import { aNode } from '../testing/cluster-nodes.ts';
+import { ScriptedNode } from '../testing/scripted-node.ts';
+import { failover } from './failover.ts';
+import { forget } from './forget.ts';
+import { meet } from './meet.ts';
+import { refuseWhile } from './observe.ts';
+import { replicate } from './replicate.ts';
+import { setConfig } from './set-config.ts';
+import { setSlot } from './set-slot.ts';
+import { addSlots, deleteSlots } from './slots.ts';
+
+const primary = aNode('me', { myself: true, slots: '0-99' });
+const replicaOf = (primaryId: string) => aNode('me', { myself: true, primaryId });
+
+/** Carries out a command as the executor does; the Valkey is a script (see ScriptedNode). */
+async function run<K extends CommandKind>(
+  handler: CommandHandler<K>,
+  kind: K,
+  value: object,
+  signal = new AbortController().signal,
+) {
+  const command = create(CommandSchema, { id: 'c', payload: { case: kind, value } as never });
+  return handler.run(command.payload.value as CommandPayload<K>, { command, signal });
+}
+
+const unchanged = { case: 'done', value: { unchanged: true } };
+const failedBy = (reason: FailureReason) => ({ case: 'failure', value: { reason } });
+
+describe('meet', () => {
+  const peers = [{ nodeId: 'new', ip: '10.0.0.3', port: 6379, busPort: 16_379 }];
+
+  it('is done when the peer is known by its id and the link to it is up', async () => {
+    const node = new ScriptedNode({ myself: primary }, (_command, it) => {
+      it.show({ peers: [aNode('new', { handshake: true })] });
+      queueMicrotask(() => it.show({ peers: [aNode('new')] }));
+      return undefined;
+    });
+    expect(await run(meet(node), 'meet', { peers })).toBeUndefined();
+    expect(node.commands).toEqual(['CLUSTER MEET 10.0.0.3 6379 16379']);
+  });
+
+  it('greets nobody who is known', async () => {
+    const node = new ScriptedNode({ myself: primary, peers: [aNode('new')] });
+    expect(await run(meet(node), 'meet', { peers })).toMatchObject(unchanged);
+    expect(node.commands).toEqual([]);
+  });
+
+  it('fails with a timeout when the peer never answers', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    const outcome = run(meet(node), 'meet', { peers }, AbortSignal.abort());
+    expect(await outcome).toMatchObject(failedBy(FailureReason.TIMED_OUT));
+  });
+});
+
+describe('slots', () => {
+  it('are added where they are missing, and only there', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    await run(addSlots(node), 'addSlots', {
+      slots: [
+        { start: 50, end: 149 },
+        { start: 200, end: 200 },
+      ],
+    });
+    expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 100 149 200 200']);
+  });
+
+  it('that are there already need nothing', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toMatchObject(unchanged);
+    expect(node.commands).toEqual([]);
+  });
+
+  it('that another owns are refused in the words of Valkey', async () => {
+    const node = new ScriptedNode({ myself: primary }, () => new ValkeyError('ERR Slot 100 is already busy'));
+    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 100 }] });
+    expect(outcome).toMatchObject({ value: { message: 'ERR Slot 100 is already busy' } });
+    expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
+  });
+
+  it('that do not exist are refused before anything is done', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 9, end: 16_384 }] });
+    expect(outcome).toMatchObject({ case: 'refusal', value: { reason: RefusalReason.INVALID } });
+    expect(node.commands).toEqual([]);
+  });
+
+  it('are deleted where somebody owns them', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    await run(deleteSlots(node), 'deleteSlots', { slots: [{ start: 90, end: 120 }] });
+    expect(node.commands).toEqual(['CLUSTER DELSLOTSRANGE 90 99']);
+  });
+
+  it('are opened and closed once', async () => {
+    const openSlots = [{ slot: 5, direction: 'migrating', peer: 'other' }] as const;
+    const node = new ScriptedNode({ myself: { ...primary, openSlots } });
+    const action = { case: 'migratingTo', value: 'other' } as const;
+    expect(await run(setSlot(node), 'setSlot', { slot: 5, action })).toMatchObject(unchanged);
+    await run(setSlot(node), 'setSlot', { slot: 5, action: { case: 'stable', value: true } });
+    expect(node.commands).toEqual(['CLUSTER SETSLOT 5 STABLE']);
+  });
+});
+
+describe('replicate', () => {
+  it('is done when the node says that it follows the primary', async () => {
+    const node = new ScriptedNode({ myself: aNode('me', { myself: true }), peers: [aNode('p')] }, (_command, it) => {
+      it.show({ myself: replicaOf('p') });
+      return undefined;
+    });
+    expect(await run(replicate(node), 'replicate', { primaryId: 'p' })).toBeUndefined();
+    expect(node.commands).toEqual(['CLUSTER REPLICATE p']);
+  });
+
+  it('needs nothing where it does', async () => {
+    const node = new ScriptedNode({ myself: replicaOf('p'), peers: [aNode('p')] });
+    expect(await run(replicate(node), 'replicate', { primaryId: 'p' })).toMatchObject(unchanged);
+  });
+});
+
+describe('failover', () => {
+  it.each([
+    [FailoverMode.COORDINATED, 'CLUSTER FAILOVER'],
+    [FailoverMode.FORCE, 'CLUSTER FAILOVER FORCE'],
+    [FailoverMode.TAKEOVER, 'CLUSTER FAILOVER TAKEOVER'],
+  ])('in mode %i asks for %s, and is done when the node is primary', async (mode, words) => {
+    const node = new ScriptedNode({ myself: replicaOf('p') }, (_command, it) => {
+      it.show({ myself: primary });
+      return undefined;
+    });
+    expect(await run(failover(node), 'failover', { mode })).toBeUndefined();
+    expect(node.commands).toEqual([words]);
+  });
+
+  it('needs nothing on a primary', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    expect(await run(failover(node), 'failover', { mode: FailoverMode.FORCE })).toMatchObject(unchanged);
+  });
+
+  it('without a mode is refused', async () => {
+    const node = new ScriptedNode({ myself: replicaOf('p') });
+    expect(await run(failover(node), 'failover', {})).toMatchObject({ case: 'refusal' });
+    expect(node.commands).toEqual([]);
+  });
+});
+
+it('forget leaves alone whom the node does not know', async () => {
+  const node = new ScriptedNode({ myself: primary, peers: [aNode('old')] });
+  await run(forget(node), 'forget', { nodeIds: ['old', 'unknown'] });
+  expect(node.commands).toEqual(['CLUSTER FORGET old']);
+  expect(await run(forget(node), 'forget', { nodeIds: ['unknown'] })).toMatchObject(unchanged);
+});
+
+describe('setConfig', () => {
+  const values = { maxmemory: '1gb', 'maxmemory-policy': 'noeviction' };
+
+  it('sets all values in one command, and only then the hash', async () => {
+    const hashes: (string | undefined)[] = [];
+    const memory = { update: async (change: { runningHash?: string }) => void hashes.push(change.runningHash) };
+    const node = new ScriptedNode({});
+    await run(setConfig(node, memory), 'setConfig', { values, configHash: 'h2' });
+    expect(node.commands).toEqual(['CONFIG SET maxmemory 1gb maxmemory-policy noeviction']);
+    expect(hashes).toEqual(['h2']);
+
+    const stubborn = new ScriptedNode({}, () => new ValkeyError('ERR CONFIG SET failed'));
+    const outcome = await run(setConfig(stubborn, memory), 'setConfig', { values, configHash: 'h3' });
+    expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
+    expect(hashes).toEqual(['h2']);
+  });
+});
+
+it('nothing is begun while the pod is being terminated', async () => {
+  const node = new ScriptedNode({ myself: replicaOf('p') });
+  const { failover: guarded } = refuseWhile(() => true, { failover: failover(node) });
+  const outcome = guarded && (await run(guarded, 'failover', { mode: FailoverMode.FORCE }));
+  expect(outcome).toMatchObject({ case: 'refusal', value: { reason: RefusalReason.TERMINATING } });
+  expect(node.commands).toEqual([]);
+});

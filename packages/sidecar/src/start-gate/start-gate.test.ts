@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseConf } from '@valkey-operator/valkey';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readEnvironment } from '../environment.ts';
+import { MemoryFiles } from '../node-memory.ts';
+import { aNode } from '../testing/cluster-nodes.ts';
+import { variables } from '../testing/variables.ts';
+import type { PeerAnswer } from './decide.ts';
+import { ensureFifo } from './fifo.ts';
+import { StartGate, type GateHold } from './start-gate.ts';
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const wasPrimary = `me 10.0.0.1:6379@16379 myself,master - 0 0 5 connected 0-99
+replica 10.0.0.2:6379@16379 slave me 0 0 5 connected
+vars currentEpoch 5 lastVoteEpoch 0
+`;
+const replicaIsAlive: PeerAnswer = {
+  id: 'replica',
+  nodes: [aNode('me', { slots: '0-99', configEpoch: 5 }), aNode('replica', { myself: true, primaryId: 'me' })],
+  keys: 10,
+  wasLinked: true,
+};
+const replicaTookOver: PeerAnswer = {
+  ...replicaIsAlive,
+  nodes: [aNode('me', { slots: '' }), aNode('replica', { myself: true, slots: '0-99', configEpoch: 6 })],
+};
+
+/** A gate over real files and a real FIFO; the peers and the Valkey that reads are played by the test. */
+describe('the start gate', () => {
+  let directory: string;
+  let answers: PeerAnswer[];
+  let held: PromiseWithResolvers<GateHold>;
+  let gate: StartGate;
+  let running: Promise<void>;
+  const at = (name: string) => join(directory, name);
+  const valkeyReads = async () => parseConf(await readFile(at('valkey.conf'), 'utf8'));
+
+  async function openGate(): Promise<void> {
+    gate = new StartGate({
+      paths: { conf: at('valkey.conf'), data: at('data'), settings: at('settings.json') },
+      askPeers: async () => answers,
+      environment: readEnvironment(variables),
+      memory: await MemoryFiles.open({ pod: at('pod.json'), volume: at('data/memory.json') }, () => undefined),
+      log: silent,
+      onAsk: () => undefined,
+      onHold: (hold) => held.resolve(hold),
+      onStart: () => undefined,
+    });
+    running = gate.run();
+  }
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'sidecar-gate-'));
+    await mkdir(at('data'));
+    await writeFile(at('settings.json'), JSON.stringify({ hash: 'h1', settings: { maxmemory: '1gb' } }));
+    await ensureFifo(at('valkey.conf'));
+    answers = [];
+    held = Promise.withResolvers();
+    await openGate();
+  });
+  afterEach(async () => {
+    await gate.close();
+    await running;
+    await rm(directory, { recursive: true });
+  });
+
+  it('lets a new node start at once, and each start after it', async () => {
+    expect(await valkeyReads()).toContainEqual(['maxmemory', '1gb']);
+    expect(await valkeyReads()).toContainEqual(['maxmemory', '1gb']);
+  });
+
+  it('holds an emptied primary until its replica has taken over', async () => {
+    await writeFile(at('data/nodes.conf'), wasPrimary);
+    answers = [replicaIsAlive];
+    const started = valkeyReads();
+    expect(await held.promise).toMatchObject({ reason: 'replica-may-have-more-data', previousRole: 'primary' });
+    answers = [replicaTookOver];
+    expect(await started).toContainEqual(['cluster-enabled', 'yes']);
+  });
+
+  it('holds a primary whose directory was wiped, as it remembers what it was', async () => {
+    await writeFile(at('data/nodes.conf'), wasPrimary);
+    answers = [replicaTookOver];
+    await valkeyReads();
+    const memory = JSON.parse(await readFile(at('pod.json'), 'utf8')) as { marker: string };
+    const membership = { nodeId: 'me', role: 'primary', slots: '0-99', configEpoch: 5 };
+    const peers = [{ id: 'replica', ip: '10.0.0.2', port: 6379, hostname: '', isReplica: true }];
+    await gate.close();
+    await running;
+
+    await rm(at('data'), { recursive: true });
+    await mkdir(at('data'));
+    await writeFile(at('pod.json'), JSON.stringify({ ...memory, membership: { ...membership, peers } }));
+    answers = [replicaIsAlive];
+    await openGate();
+    const started = valkeyReads();
+    expect(await held.promise).toMatchObject({ reason: 'replica-may-have-more-data' });
+    answers = [replicaTookOver];
+    expect(await started).toBeDefined();
+  });
+
+  it('obeys an order to start as a new node, and deletes data and identity only then', async () => {
+    await writeFile(at('data/nodes.conf'), wasPrimary);
+    await writeFile(at('data/dump.rdb'), 'old');
+    answers = [replicaIsAlive];
+    const started = valkeyReads();
+    await held.promise;
+    expect(await readdir(at('data'))).toContain('dump.rdb');
+    expect(await gate.release('new-node')).toBe(true);
+    expect(await started).toBeDefined();
+    expect(await readdir(at('data'))).not.toContain('dump.rdb');
+    expect(await readdir(at('data'))).not.toContain('nodes.conf');
+    expect(await gate.release('new-node')).toBe(false);
+  });
+
+  it('waits for settings that can be used', async () => {
+    await writeFile(at('settings.json'), '{');
+    const started = valkeyReads();
+    expect(await held.promise).toMatchObject({ reason: 'configuration-invalid' });
+    await writeFile(at('settings.json'), JSON.stringify({ hash: 'h2', settings: { maxmemory: '2gb' } }));
+    expect(await started).toContainEqual(['maxmemory', '2gb']);
+  });
+});
