@@ -61,7 +61,9 @@ async function* serveSession(
         cleanups.push(reports.subscribe(sendReport));
         sendReport(await reports.read());
       } else if (message.case === 'command') {
-        const answered = executor.execute(message.value).then((value) => {
+        const answered = executor.execute(message.value).then(async (value) => {
+          // What a command has changed is told before its answer, so that nobody plans on from what was before.
+          await reports.read().then(sendReport, () => undefined);
           outbox.push(create(SessionResponseSchema, { message: { case: 'result', value } }));
           underWay.delete(answered);
         });

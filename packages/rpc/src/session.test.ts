@@ -42,6 +42,16 @@ describe('a session', () => {
     await session.close();
   });
 
+  it('tells what a command has changed before it answers it', async () => {
+    await using net = new Loopback(home);
+    const { client } = await connectedTo(net, { save: { run: async () => undefined } });
+    const order: string[] = [];
+    const session = await openSession(client, { hello, onReport: () => order.push('report') });
+    await session.send(save).then(() => order.push('answer'));
+    expect(order).toEqual(['report', 'report', 'answer']);
+    await session.close();
+  });
+
   it('answers commands that were under way when it was closed, and stops reporting', async () => {
     await using net = new Loopback(home);
     const effect = Promise.withResolvers<void>();

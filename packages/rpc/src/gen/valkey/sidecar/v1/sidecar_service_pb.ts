@@ -169,8 +169,8 @@ export const SidecarService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
   /**
-   * For the time of an orchestration: commands go in, each is answered once; a report comes first and then whenever something
-   * has changed. Commands that are under way when a session ends are brought to their end, and answered when they are sent
+   * For the time of an orchestration: commands go in, each is answered once; a report comes first, then whenever something
+   * has changed, and before each answer. Commands that are under way when a session ends are brought to their end, and answered when they are sent
    * again. The certificates of both sides are those at the opening until the session closes.
    *
    * @generated from rpc valkey.sidecar.v1.SidecarService.Session
