@@ -39,7 +39,7 @@ describe('the rights', () => {
 
   test('suffice when all are granted', async () => {
     const { client } = clientThat(() => true);
-    await requireRights({ client, namespace: 'ops', watchNamespaces: undefined });
+    await expect(requireRights({ client, namespace: 'ops', watchNamespaces: undefined })).resolves.toBeUndefined();
   });
 
   test('that are missing are named one by one', async () => {

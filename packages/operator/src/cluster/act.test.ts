@@ -12,7 +12,7 @@ import { type ActContext, executePlan } from './act.ts';
 
 type Outcome = Parameters<typeof create<typeof CommandResultSchema>>[1];
 
-function aWorld({ outcome = { outcome: { case: 'done', value: {} } } as Outcome } = {}) {
+function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcome?: Outcome } = {}) {
   const api = new FakeApi();
   const leadership = new FakeLeadership();
   const sent: CommandRequest[] = [];

@@ -138,7 +138,7 @@ describe('a look at a cluster', () => {
   test('writes the detail of the status into its own object', async () => {
     const { api, writes } = await aController(() => aPlan([], { detail: { phase: 'Running' } }));
     api.put(DETAIL_PATH, { metadata: { name: 'demo-status', labels: { 'valkey.io/cr': 'demo' } } });
-    await until(() => writes().includes('PATCH valkeyclusterstatuses/demo-status/status'));
+    await expect.poll(writes).toContain('PATCH valkeyclusterstatuses/demo-status/status');
   });
 
   test('is taken again when its status came too late', async () => {

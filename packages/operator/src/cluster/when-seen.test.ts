@@ -44,6 +44,7 @@ describe('whenSeen', () => {
 
   test('does not wait for a cache that is behind for good', async () => {
     const { cache, written } = await aCache();
-    await whenSeen(cache, { ...written, metadata: { ...written.metadata, resourceVersion: '999999' } }, 1);
+    const future = { ...written, metadata: { ...written.metadata, resourceVersion: '999999' } };
+    await expect(whenSeen(cache, future, 1)).resolves.toBeUndefined();
   });
 });

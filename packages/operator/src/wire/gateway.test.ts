@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Leadership, KubeClient } from '@valkey-operator/kube';
+import { KubeClient } from '@valkey-operator/kube';
 import { FakeApi, json } from '@valkey-operator/kube/testing';
 import { CredentialHolder } from '@valkey-operator/rpc/operator';
 import { connectToOperator, findNotLeader } from '@valkey-operator/rpc/sidecar';
@@ -42,7 +42,7 @@ async function aGateway(overrides: Partial<GatewayOptions> = {}) {
     credentials: new CredentialHolder(await certificates.operator()),
     trustDomain,
     version: '1.2.3',
-    leadership: () => new FakeLeadership() as Leadership,
+    leadership: () => new FakeLeadership(),
     onReport: (report, kind) => heard.push(`${kind} of ${report.pod?.name}`),
     isSuperseded: () => false,
     onRefused: ({ reason }) => refused.push(reason),
@@ -109,20 +109,20 @@ describe('the gateway', () => {
   });
 
   test.each([
-    ['of another pod', 'demo-valkey demo-1', 'ForeignToken'],
-    ['of another cluster', 'other-valkey demo-0', 'ForeignToken'],
-    ['that the API server does not vouch for', 'nobody demo-0', 'InvalidToken'],
-    ['that is bound to no pod', 'demo-valkey', 'InvalidToken'],
-  ])('refuses the right certificate with a token %s', async (_, token, reason) => {
+    ['of another pod', 'demo-valkey demo-1', 'ForeignToken', 'the caller is demo-1'],
+    ['of another cluster', 'other-valkey demo-0', 'ForeignToken', 'no pod of apps/demo'],
+    ['that the API server does not vouch for', 'nobody demo-0', 'InvalidToken', 'the token is not valid'],
+    ['that is bound to no pod', 'demo-valkey', 'InvalidToken', 'the token is not valid'],
+  ])('refuses the right certificate with a token %s', async (_, token, reason, message) => {
     const { call, heard, refused } = await aGateway();
-    await expect((await call(token)).heartbeat({ report: aReport() })).rejects.toThrow();
+    await expect((await call(token)).heartbeat({ report: aReport() })).rejects.toThrow(message);
     expect([refused, heard]).toEqual([[reason], []]);
   });
 
   test('refuses the right token with the certificate of another cluster', async () => {
     const { call, refused } = await aGateway();
     const client = await call('demo-valkey demo-0', await certificates.sidecar('other'));
-    await expect(client.heartbeat({ report: aReport() })).rejects.toThrow();
+    await expect(client.heartbeat({ report: aReport() })).rejects.toThrow('no pod of apps/other');
     expect(refused).toEqual(['ForeignToken']);
   });
 
