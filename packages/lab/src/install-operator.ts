@@ -6,6 +6,7 @@ import { loadImages } from './cluster/node-images.ts';
 import { LabError } from './errors.ts';
 import type { KubernetesCluster } from './existing-cluster.ts';
 import { buildImages, type BuiltImage } from './images/index.ts';
+import { apps } from './images/recipes.ts';
 import type { Progress } from './progress.ts';
 import { readManifests } from './project-files.ts';
 
@@ -15,8 +16,9 @@ const DIGEST_ANNOTATION = 'valkey.io/image-digest';
 
 /** Bring CRDs and the operator, built from this working copy, into a lab. */
 export async function installOperator(lab: Lab, progress: Progress, signal?: AbortSignal): Promise<void> {
-  const images = await progress.step('Bring its images up to date', async (step) => {
-    const built = await buildImages({ step, binariesDir: lab.binaries });
+  const images = await progress.step('Build and load the operator', async (step) => {
+    const only = apps.map(({ name }) => name);
+    const built = await buildImages({ step, binariesDir: lab.binaries, only });
     await fillImageStore(built); // for nodes that are added later
     await loadImages(lab, built);
     return built;

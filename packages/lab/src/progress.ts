@@ -17,6 +17,9 @@ export const silentProgress: Progress = {
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const TITLE_WIDTH = 46;
+const ERASE_LINE = '\r\u001b[2K';
+const [RED, GREEN, CYAN] = [31, 32, 36];
+const REDRAW_MS = 100;
 /** On a pipe there is no line to redraw, so a long step says what it is doing this often. */
 const QUIET_REPORT_MS = 15_000;
 
@@ -46,6 +49,8 @@ export function consoleProgress({
 }: ConsoleProgressOptions = {}): Progress {
   const live = out.isTTY && !env.CI;
   const colour = live && !env.NO_COLOR;
+  /** What fits behind the mark without wrapping: a line that wraps cannot be drawn over. */
+  const room = () => (live ? (out.columns || 100) - 5 : Infinity);
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 
   return {
@@ -53,19 +58,18 @@ export function consoleProgress({
       const start = now();
       let note = '';
       let frame = 0;
-      const head = title.padEnd(TITLE_WIDTH);
-      const draw = () => {
-        if (!live) return;
-        const line = `  ${paint(36, SPINNER[frame++ % SPINNER.length]!)} ${head} ${seconds(now() - start).padStart(7)}  ${note}`;
-        const width = (out.columns || 100) + (colour ? 9 : 0);
-        out.write(`\r\u001b[2K${line.slice(0, width - 1)}`);
+      const line = (mark: string, colourCode: number) => {
+        const text = `${title.padEnd(TITLE_WIDTH)} ${seconds(now() - start).padStart(7)}${note && `  ${note}`}`;
+        return `  ${paint(colourCode, mark)} ${crop(text.replaceAll('\n', ' '), room())}`;
       };
-      const quietReport = () => out.write(`  … ${head} ${seconds(now() - start).padStart(7)}  ${note}\n`);
-      const timer = setInterval(live ? draw : quietReport, live ? 100 : QUIET_REPORT_MS);
-      const finish = (mark: string) => {
+      const draw = () => {
+        if (live) out.write(`${ERASE_LINE}${line(SPINNER[frame++ % SPINNER.length]!, CYAN)}`);
+      };
+      const quietReport = () => out.write(`${line('…', CYAN)}\n`);
+      const timer = setInterval(live ? draw : quietReport, live ? REDRAW_MS : QUIET_REPORT_MS);
+      const finish = (mark: string, colourCode: number) => {
         clearInterval(timer);
-        const tail = note ? `  ${paint(2, note)}` : '';
-        out.write(`${live ? '\r\u001b[2K' : ''}  ${mark} ${head} ${seconds(now() - start).padStart(7)}${tail}\n`);
+        out.write(`${live ? ERASE_LINE : ''}${line(mark, colourCode)}\n`);
       };
       draw();
       try {
@@ -79,12 +83,16 @@ export function consoleProgress({
             draw();
           },
         });
-        finish(paint(32, '✓'));
+        finish('✓', GREEN);
         return result;
       } catch (error) {
-        finish(paint(31, '✗'));
+        finish('✗', RED);
         throw error;
       }
     },
   };
+}
+
+function crop(text: string, room: number): string {
+  return text.length > room ? `${text.slice(0, room - 1)}…` : text;
 }
