@@ -13,6 +13,8 @@ export interface Decision {
   readonly reason: Reason;
   readonly message: string;
   readonly stages?: Plan['stages'];
+  /** How many pods the StatefulSet shall have from now on, where that is less than it has. */
+  readonly pods?: number;
   /** What it is a part of, where that is not plain healing. */
   readonly kind?: OrchestrationKind;
   /** It will not end by itself: the message says what a person can do. */

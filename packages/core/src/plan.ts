@@ -1,4 +1,3 @@
-import { annotations } from '@valkey-operator/api';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Plan } from './actions.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
@@ -14,11 +13,13 @@ import { planReplicas } from './planners/replicas.ts';
 import { planLeftoverClaims, planScaleIn } from './planners/scale-in.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
-import { nextRenewal, planUpkeep } from './planners/upkeep.ts';
+import { nextRenewal, planCertificates, planUpkeep } from './planners/upkeep.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
 import { assessHealth } from './status/health.ts';
 import { findPodProblems } from './status/pod-problems.ts';
+import { isPaused } from './status/paused.ts';
+import { findRoleChanges } from './status/role-changes.ts';
 import { summarize } from './status/summary.ts';
 import { deriveTopology, FRESH_MS } from './topology.ts';
 
@@ -48,9 +49,9 @@ export function planCluster(snapshot: ClusterSnapshot): Plan {
   if (conflict) return conclude(view, conflict);
 
   const decision = decide(view);
-  if (snapshot.cluster.metadata.annotations?.[annotations.paused] === 'true') return conclude(view, decision);
-  const upkeep = planUpkeep(view);
-  const stages = mergeStages(decision?.stages ?? [], upkeep.stages, [planLabels(view)]);
+  if (isPaused(snapshot)) return conclude(view, decision, planCertificates(snapshot));
+  const upkeep = planUpkeep(view, decision);
+  const stages = [...mergeStages(decision?.stages ?? [], upkeep.stages), planLabels(view)];
   const drifts = upkeep.drifts.map((message) => ({ reason: 'DriftRepaired', message }) as const);
   return conclude(view, decision, stages, drifts);
 }
@@ -82,6 +83,7 @@ function conclude(
     detail: { ...describeDetail(view), ...(status.phase && { phase: status.phase }) },
     events: [
       ...events,
+      ...findRoleChanges(view),
       ...(decision?.events ?? []),
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),

@@ -1,7 +1,8 @@
 import { assignSlotsEvenly } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { placeShards } from '../placement.ts';
-import type { Member, Topology } from '../topology.ts';
+import { listNames } from '../status/list-names.ts';
+import { hasKeys, type Member, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
 
 /**
@@ -10,12 +11,13 @@ import { introduce } from './introduce.ts';
  * birth that was cut short goes on as repair: slots that nobody has, strangers, nodes without a shard.
  */
 export function planBirth({ topology }: PlanView): Decision | undefined {
-  const { shards, silent, formed, members, missing } = topology;
+  const { shards, silent, formed, members } = topology;
   const isUnborn = shards.length === 0 && silent.every(({ slots }) => slots.isEmpty);
   if (!isUnborn) return undefined;
   const kind = formed ? 'Heal' : 'Create';
   if (!topology.allKnown) return { kind, reason: 'WaitingForPods', message: describeWait(topology) };
 
+  if (topology.strays.length > 0) return freeStrays(topology);
   const placed = placeShards(
     members.filter(({ pod }) => pod.ordinal < topology.wantedPods),
     topology.shardCount,
@@ -23,7 +25,7 @@ export function planBirth({ topology }: PlanView): Decision | undefined {
   const ranges = assignSlotsEvenly(placed.length);
   const primaries = placed.map(([primary]) => primary);
   const [hub, ...others] = primaries;
-  if (hub === undefined || missing.length > 0) return undefined;
+  if (hub === undefined) return undefined;
   const replicas = placed.flatMap(([primary, ...rest]) => rest.map((replica) => ({ replica, primary })));
   const assignments = primaries.flatMap((primary, index) => {
     const slots = String(ranges[index]);
@@ -54,6 +56,19 @@ export function planBirth({ topology }: PlanView): Decision | undefined {
   };
 }
 
+/** Replicas of a primary that nobody knows any more, and empty like everything else. */
+function freeStrays({ strays }: Topology): Decision {
+  const names = listNames(strays.map(({ pod }) => pod.name));
+  const empty = strays.filter((stray) => !hasKeys(stray));
+  if (empty.length < strays.length) {
+    const message = `${names} follows a primary that does not exist any more, and has keys. Run CLUSTER RESET on it if they are not needed.`;
+    return { reason: 'SlotsUncovered', message, held: true };
+  }
+  const message = `${names} follows a primary that does not exist any more and begins anew.`;
+  const reset = (stray: Member) => order(stray, { do: 'reset', hard: false }, 'Creating', { role: 'replica' });
+  return { reason: 'Creating', message, stages: [empty.map(reset)] };
+}
+
 const LOST =
   'Every node came back without its slots and its data; the cluster is formed again, empty. ' +
   'Restore a backup if there is one.';
@@ -69,7 +84,6 @@ function setEpoch(primary: Member, epoch: number) {
 
 function describeWait({ missing, podCount, members }: Topology): string {
   if (missing.length === 0) return `All ${podCount} nodes have started; the operator is connecting to their sidecars.`;
-  const names = missing.slice(0, 6).map(({ name }) => name);
-  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : '';
-  return `${members.length} of ${podCount} nodes have started; waiting for ${names.join(', ')}${more}.`;
+  const names = listNames(missing.map(({ name }) => name));
+  return `${members.length} of ${podCount} nodes have started; waiting for ${names}.`;
 }

@@ -2,7 +2,7 @@ import { annotations } from '@valkey-operator/api';
 import { type Decision, order, type PlanView } from '../decision.ts';
 import { chooseSuccessor, findLost, hasQuorum, isForced, nameOf } from '../quorum.ts';
 import { conditionAge } from '../status/conditions.ts';
-import { listNames } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import { isPromotable, type Member, offsetOf, type SilentNode } from '../topology.ts';
 
 /** Longer than any election: a replica that was away for long does not dare to stand, and is then told to. */

@@ -1,7 +1,7 @@
 import type { NodeAction } from '../actions.ts';
 import { type Decision, order, type PlanView } from '../decision.ts';
 import { nameOf } from '../quorum.ts';
-import { listNames } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import { isOwner, type SilentNode } from '../topology.ts';
 
 /** Nodes in the tables that are no pod of this cluster: replaced ones, and foreign ones (fault 19). */

@@ -3,7 +3,7 @@ import type { NodeAction, NodeCommand } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { chooseSuccessor, hasQuorum, isForced, nameOf } from '../quorum.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
-import { listNames } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import { hasKeys, isOwner, type SilentNode } from '../topology.ts';
 import { promote } from './failover.ts';
 

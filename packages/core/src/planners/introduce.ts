@@ -1,7 +1,7 @@
 import { ports } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
-import { listNames } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
 import { forgetEverywhere } from './forget.ts';
 

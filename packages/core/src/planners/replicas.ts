@@ -1,7 +1,7 @@
 import type { Action } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { crowding } from '../placement.ts';
-import { listNames } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, type Member, type Shard, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
 

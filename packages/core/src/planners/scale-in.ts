@@ -1,12 +1,9 @@
 import type { Action } from '../actions.ts';
-import { buildStatefulSet } from '../builders/children.ts';
 import { type Decision, order, type PlanView } from '../decision.ts';
-import { findStatefulSet } from '../expectation.ts';
 import { crowding } from '../placement.ts';
 import { isServing } from '../status/health.ts';
 import { type Member, type Shard, offsetOf } from '../topology.ts';
 import { attach } from './replicas.ts';
-import { withClaimTemplatesOf } from './upkeep.ts';
 
 /**
  * Fewer replicas are wanted (C3). Kubernetes removes the highest ordinals, whatever they are, so before that each shard
@@ -82,10 +79,7 @@ function waitForSync(crews: readonly Crew[]): Decision | undefined {
   return { reason: 'WaitingForSync', message: 'Waiting until the replicas that stay are in sync; then the others go.' };
 }
 
-function shrink({ snapshot, topology }: PlanView): Decision {
-  const { observedPods, wantedPods } = topology;
-  const built = buildStatefulSet({ ...snapshot, replicas: wantedPods });
-  const object = withClaimTemplatesOf(built, findStatefulSet(snapshot));
+function shrink({ topology: { observedPods, wantedPods } }: PlanView): Decision {
   const message = `The pods shrink from ${observedPods} to ${wantedPods}; every shard has its replicas among those that stay.`;
-  return { reason: 'OrchestrationStarted', message, stages: [[{ type: 'ApplyChild', object }]] };
+  return { reason: 'OrchestrationStarted', message, pods: wantedPods };
 }

@@ -4,7 +4,7 @@ import type { NodeAction, NodeCommand } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { chooseSuccessor, findLost, nameOf } from '../quorum.ts';
 import { conditionAge } from '../status/conditions.ts';
-import { listNames } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import { hasKeys, type Member, type SilentNode, type Topology } from '../topology.ts';
 import { forgetEverywhere } from './forget.ts';
 

@@ -1,34 +1,42 @@
 import { finalizer } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { buildChildren } from '../builders/children.ts';
-import { type PlanView, stagesOf } from '../decision.ts';
+import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { findDifferences } from '../differences.ts';
 import { findStatefulSet } from '../expectation.ts';
-import type { ChildObject } from '../snapshot.ts';
+import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 
 /** What a cluster needs around its nodes, in the order in which the pods will ask for it. */
-export function planUpkeep({ snapshot, topology }: PlanView) {
-  const { cluster, certificates, now } = snapshot;
-  const { observedPods, wantedPods } = topology;
+export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision | undefined) {
+  const { cluster } = snapshot;
   // Pods are added at once, but only let go when nothing depends on them any more: that is for planScaleIn to say.
-  const replicas = Math.max(wantedPods, observedPods ?? 0);
+  const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
   const children = buildChildren({ ...snapshot, replicas });
-  const isDue = (certificate: { readonly renewAt: number } | undefined) => !certificate || certificate.renewAt <= now;
+  const issued = planCertificates(snapshot);
   const applied = children.flatMap((child) => applyIfDifferent(child, snapshot));
   const isStatefulSet = (action: Action) => action.type === 'ApplyChild' && action.object.kind === 'StatefulSet';
   const stages = stagesOf(
     [
       ...(cluster.metadata.finalizers?.includes(finalizer) ? [] : [{ type: 'AddFinalizer' } as const]),
-      ...(isDue(certificates.intermediate) ? [{ type: 'IssueIntermediate' } as const] : []),
+      ...(issued[0] ?? []),
       ...applied.filter((action) => !isStatefulSet(action)),
     ],
-    isDue(certificates.sidecar) ? [{ type: 'IssueSidecarCertificate' }] : [],
+    issued[1] ?? [],
     applied.filter(isStatefulSet),
   );
   const drifts = applied.flatMap(({ object, drift }) =>
     drift ? [`${object.kind} ${object.metadata.name}: ${drift}`] : [],
   );
   return { stages, drifts };
+}
+
+/** The cluster's own CA, and then what it signs. A paused cluster has them too: without them nothing could be watched. */
+export function planCertificates({ certificates, now }: ClusterSnapshot): Action[][] {
+  const isDue = (certificate: { readonly renewAt: number } | undefined) => !certificate || certificate.renewAt <= now;
+  return [
+    isDue(certificates.intermediate) ? [{ type: 'IssueIntermediate' }] : [],
+    isDue(certificates.sidecar) ? [{ type: 'IssueSidecarCertificate' }] : [],
+  ];
 }
 
 /** The next moment at which a certificate has to be renewed. */
@@ -52,7 +60,7 @@ function applyIfDifferent(wanted: ChildObject, snapshot: PlanView['snapshot']) {
 }
 
 /** They cannot be changed once they exist, and a write that tries is refused as a whole. */
-export function withClaimTemplatesOf(wanted: ChildObject, observed: ChildObject | undefined): ChildObject {
+function withClaimTemplatesOf(wanted: ChildObject, observed: ChildObject | undefined): ChildObject {
   if (observed === undefined) return wanted;
   const { volumeClaimTemplates: _, ...spec } = wanted['spec'] as Record<string, unknown>;
   const kept = (observed['spec'] as Record<string, unknown> | undefined)?.['volumeClaimTemplates'];

@@ -15,6 +15,7 @@ const STEADY_SHARE = 0.1;
 /** Every node and shard, for people and the UI. */
 export function describeDetail(view: PlanView): Detail {
   const { snapshot, topology } = view;
+  const isBornNow = !topology.formed && topology.unowned.isEmpty && topology.shards.length > 0;
   const before = new Map(previousDetail(snapshot).nodes?.map((node) => [node.pod, node]));
   const pods = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal);
   return {
@@ -26,7 +27,7 @@ export function describeDetail(view: PlanView): Detail {
     nodes: pods.map((pod) => describeNode(pod, view, before.get(pod.name))),
     shards: topology.shards.map(describeShard),
     // With the shards that it really has: that is what the next look starts from.
-    effectiveSpec: { ...snapshot.spec, masterCount: topology.formed ? topology.shardCount : snapshot.spec.masterCount },
+    effectiveSpec: { ...snapshot.spec, masterCount: isBornNow ? topology.shards.length : topology.shardCount },
   };
 }
 

@@ -2,6 +2,7 @@ import type { Reason } from '@valkey-operator/api';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
 import { isInSync, type Member, type Shard, type Topology } from '../topology.ts';
+import { listNames } from './list-names.ts';
 
 export interface Finding {
   readonly reason: Reason;
@@ -79,10 +80,4 @@ function describeLagging(replicas: readonly Member[]): Finding {
 /** A replica that could take over and whose sidecar says so. */
 export function isServing(replica: Member): boolean {
   return isInSync(replica) && replica.report.ready;
-}
-
-/** At most five names: a status is no list of pods. */
-export function listNames(names: readonly string[]): string {
-  const shown = names.slice(0, 5).join(', ');
-  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
 }

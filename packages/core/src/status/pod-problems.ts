@@ -1,7 +1,8 @@
 import type { PlanView } from '../decision.ts';
 import type { PodView } from '../snapshot.ts';
 import { isFresh } from '../topology.ts';
-import { type Finding, listNames } from './health.ts';
+import type { Finding } from './health.ts';
+import { listNames } from './list-names.ts';
 import { formatTime } from './time.ts';
 
 type Check = (pod: PodView, now: number) => Finding | undefined;

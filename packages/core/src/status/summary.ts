@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { annotations, labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@valkey-operator/api';
+import { labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@valkey-operator/api';
 import { compareVersions, formatVersion, parseVersion, SLOT_COUNT } from '@valkey-operator/valkey';
 import { selectorLabels } from '../builders/metadata.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
 import type { Finding, Health } from './health.ts';
 import { describeOrchestration } from './orchestration.ts';
+import { isPaused, PAUSED } from './paused.ts';
 import { formatTime } from './time.ts';
 
 export interface Situation {
@@ -51,7 +52,6 @@ function describeConditions(view: PlanView, { health, problems, decision }: Situ
   const [worst = health.shortcomings[0]] = [held, ...problems].filter((each) => each !== undefined);
   const isReady = health.shortcomings.length === 0;
   const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
-  const isPaused = snapshot.cluster.metadata.annotations?.[annotations.paused] === 'true';
   return {
     Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
     Progressing: describeProgress(view, decision),
@@ -59,13 +59,12 @@ function describeConditions(view: PlanView, { health, problems, decision }: Situ
       ? { status: true, ...pick(worst) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
     SlotsAssigned: describeSlots(topology.formed, health),
-    ...(isPaused && { Paused: { status: true, reason: 'Paused', message: PAUSED } as const }),
+    ...(isPaused(snapshot) && { Paused: { status: true, reason: 'Paused', message: PAUSED } as const }),
   };
 }
 
-const PAUSED = `The annotation ${annotations.paused} is set: the operator watches but does not act. Remove it to go on.`;
-
 function describeProgress({ snapshot, topology }: PlanView, decision: Decision | undefined): ConditionText {
+  if (isPaused(snapshot)) return { status: false, reason: 'Paused', message: PAUSED };
   if (decision && !decision.held) return { status: true, ...pick(decision) };
   if (snapshot.spec.masterCount !== topology.shardCount) {
     const message = `spec.masterCount is ${snapshot.spec.masterCount}, but the cluster keeps its ${topology.shardCount} shards: this version of the operator does not move slots.`;

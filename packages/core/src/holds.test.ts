@@ -1,0 +1,227 @@
+import { annotations } from '@valkey-operator/api';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
+import { describe, expect, it } from 'vitest';
+import type { Plan } from './actions.ts';
+import { planCluster } from './plan.ts';
+import type { ClusterSnapshot } from './snapshot.ts';
+import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
+import { SimulatedCluster } from './testing/simulated-cluster.ts';
+
+function commandsOf({ stages }: Plan): string[] {
+  return stages.flat().flatMap((action) => (action.type === 'CommandNode' ? [action.command.do] : []));
+}
+
+/** Pods that do not come back: their node is dead, and nobody has said so. */
+function strand(cluster: SimulatedCluster, ordinals: readonly number[]): void {
+  for (const ordinal of ordinals) {
+    cluster.losePod(ordinal);
+    cluster.unschedulable.add(ordinal);
+  }
+}
+
+describe('when two of three primaries are gone', () => {
+  const strike = () => {
+    const cluster = bear();
+    strand(
+      cluster,
+      cluster.primaries.slice(0, 2).map(({ ordinal }) => ordinal),
+    );
+    return cluster;
+  };
+
+  it('nothing is promoted, and the condition says what to do', () => {
+    const cluster = strike();
+    const plan = settle(cluster, 60);
+    expect(commandsOf(plan)).toEqual([]);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'False', reason: 'QuorumLost' });
+    expect(condition(plan, 'Degraded').message).toContain(annotations.forceTakeover);
+    expect(plan.status.phase).toBe('Failed');
+  });
+
+  it('replicas take over, one after the other, once a person says so', () => {
+    const cluster = strike();
+    settle(cluster, 30);
+    cluster.annotate('forceTakeover');
+    const plan = settle(cluster, 60);
+    expect(plan.status.slotsAssigned).toBe(SLOT_COUNT);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'False', reason: 'ReplicaMissing' });
+  });
+
+  it('the cluster goes on by itself when their pods return', () => {
+    const cluster = strike();
+    settle(cluster, 30);
+    cluster.unschedulable.clear();
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+});
+
+describe('a sidecar that is not heard', () => {
+  it('leads to no action at all while its Valkey serves', () => {
+    const cluster = bear();
+    const [primary] = cluster.primaries;
+    if (primary) primary.heard = false;
+    const before = primary?.node.id;
+    for (let second = 0; second < 200; second += 1) {
+      expect(cluster.reconcile().stages).toEqual([]);
+      cluster.tick();
+    }
+    expect(cluster.primaries.map(({ node }) => node.id)).toContain(before);
+    const plan = cluster.reconcile();
+    expect(condition(plan, 'Degraded')).toMatchObject({ status: 'True', reason: 'NodeUnreachable' });
+    expect(plan.status.slotsAssigned).toBe(SLOT_COUNT);
+  });
+});
+
+describe('a shard of which no copy is left', () => {
+  const strike = (cluster: SimulatedCluster) => {
+    const [primary] = cluster.primaries;
+    const crew = cluster.pods.filter(({ node }) => node === primary?.node || node?.primaryId === primary?.node.id);
+    return crew.map(({ ordinal }) => ordinal);
+  };
+
+  it('begins anew, empty, when it is proven gone, and an event says so', () => {
+    const cluster = bear();
+    for (const ordinal of strike(cluster)) cluster.losePod(ordinal, { volume: true });
+    const events: string[] = [];
+    for (let round = 0; round < 60; round += 1) {
+      events.push(...cluster.reconcile().events.map(({ reason }) => reason));
+      cluster.tick();
+    }
+    expect(events).toContain('DataLost');
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT - 5461);
+  });
+
+  it('is not given up while a pod may bring it back', () => {
+    const cluster = bear();
+    strand(cluster, strike(cluster));
+    const plan = settle(cluster, 90);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'False', reason: 'SlotsUncovered' });
+    expect(plan.status.phase).toBe('Failed');
+    cluster.unschedulable.clear();
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+});
+
+describe('a primary that came back without its data', () => {
+  it('is held while a replica that has not been heard may have it', () => {
+    const cluster = bear();
+    const [primary] = cluster.primaries;
+    const replica = cluster.pods.find(({ node }) => node?.primaryId === primary?.node.id);
+    strand(cluster, [replica?.ordinal ?? 0]);
+    settle(cluster, 3);
+    cluster.killProcess(primary?.ordinal ?? 0, { data: true });
+    const plan = settle(cluster, 60);
+    expect(commandsOf(plan)).toEqual([]);
+    expect(condition(plan, 'Ready')).toMatchObject({ reason: 'EmptyPrimaryHeld' });
+    expect(condition(plan, 'Ready').message).toContain(replica?.name);
+    cluster.unschedulable.clear();
+    expect(condition(settle(cluster, 60), 'Ready').message).toContain('was not in sync since it started');
+    cluster.annotate('forceTakeover');
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+});
+
+describe('what people wrote', () => {
+  it('is refused when an object of a needed name is not ours, and nothing is created beside it', () => {
+    const cluster = new SimulatedCluster();
+    cluster.children.set('StatefulSet/demo', {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'demo', uid: 'theirs' },
+    });
+    const plan = cluster.reconcile();
+    expect(plan.stages).toEqual([]);
+    expect(condition(plan, 'Ready')).toMatchObject({
+      reason: 'NameTaken',
+      message: expect.stringContaining('StatefulSet demo exists and does not belong to this cluster') as string,
+    });
+  });
+
+  it('waits while the cluster is paused', () => {
+    const cluster = bear();
+    cluster.annotate('paused');
+    cluster.losePod(0, { volume: true });
+    const plan = settle(cluster, 30);
+    expect(plan.stages).toEqual([]);
+    expect(condition(plan, 'Paused')).toMatchObject({ status: 'True' });
+    expect(condition(plan, 'Progressing')).toMatchObject({ status: 'False', reason: 'Paused' });
+  });
+
+  it('leaves the shards as they are when masterCount changes, and says so', () => {
+    const cluster = bear();
+    cluster.change({ masterCount: 4 });
+    const plan = settle(cluster);
+    expect(cluster.pods).toHaveLength(6);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(condition(plan, 'Progressing')).toMatchObject({ status: 'False', reason: 'InvalidSpec' });
+  });
+});
+
+describe('a pod that cannot work', () => {
+  const planWith = (change: Partial<ClusterSnapshot['pods'][number]>) => {
+    const cluster = bear();
+    cluster.losePod(5, { volume: true });
+    const snapshot = cluster.snapshot();
+    const [{ report: _, ...pod }] = snapshot.pods as [ClusterSnapshot['pods'][number]];
+    const broken = { ...pod, name: 'demo-5', ordinal: 5, uid: 'new', phase: 'Pending', ...change } as const;
+    return planCluster({ ...snapshot, pods: [...snapshot.pods, broken] });
+  };
+
+  it.each([
+    [
+      'ImageUnavailable',
+      'spec.valkeyImage',
+      { waiting: { container: 'valkey', reason: 'ErrImagePull', message: 'not found' } },
+    ],
+    [
+      'ImageUnavailable',
+      'Valkey 8.0',
+      { waiting: { container: 'valkey', reason: 'CrashLoopBackOff', message: 'back-off' } },
+    ],
+    ['Unschedulable', '0/3 nodes', { unschedulable: '0/3 nodes are available: 3 Insufficient memory.' }],
+    ['NodeUnreachable', 'demo-5', { phase: 'Running', createdAt: 0 }],
+  ] as const)('shows as %s, with %s in the message', (reason, text, change) => {
+    const degraded = condition(planWith(change), 'Degraded');
+    expect(degraded).toMatchObject({ status: 'True', reason });
+    expect(degraded.message).toContain(text);
+  });
+});
+
+describe('the deletion of a cluster', () => {
+  const doom = (deletionPolicy: 'Delete' | 'Retain') => {
+    const cluster = bear({ spec: { deletionPolicy } });
+    const metadata = { ...cluster.cluster.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+    return planCluster({ ...cluster.snapshot(), cluster: { ...cluster.cluster, metadata } }).stages.map((stage) =>
+      stage.map(({ type }) => type),
+    );
+  };
+
+  it('takes the volumes along, after what would make new ones', () => {
+    expect(doom('Delete')).toEqual([
+      ['DeleteChild'],
+      Array.from({ length: 6 }, () => 'DeleteClaim'),
+      ['RemoveFinalizer'],
+    ]);
+  });
+
+  it('leaves them when they are to be retained', () => {
+    expect(doom('Retain')).toEqual([['RemoveFinalizer']]);
+  });
+});
+
+describe('at rest', () => {
+  it('time alone changes nothing in the status', () => {
+    const cluster = bear();
+    const rested = settle(cluster);
+    for (let second = 0; second < 300; second += 1) cluster.tick();
+    const later = cluster.reconcile();
+    expect(later.status).toEqual(rested.status);
+    expect(later.detail).toEqual(rested.detail);
+    expect(later.stages).toEqual([]);
+  });
+});
