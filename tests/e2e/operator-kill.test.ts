@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { leases, pods } from '@valkey-operator/kube';
+import { Lab } from '@valkey-operator/lab';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { signalPodProcess } from '../support/pod-processes.ts';
+import { createRandom } from '../support/seeded-random.ts';
+import { createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
+import { underLoad } from '../support/under-load.ts';
+import { VALKEY } from './support/data-directory.ts';
+
+/**
+ * Whenever the operator dies, what it was doing is finished (faults.md 20). `KILLS=50 make e2e E2E=operator-kill` is the
+ * long run, SEED the way to repeat one that failed.
+ */
+const KILLS = Number(process.env['KILLS'] ?? 6);
+const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+/** A birth and a failover with all that follows take about this long on two cores. */
+const WINDOW_MS = { birth: 6000, healing: 12_000 };
+
+const namespace = 'operator-kill';
+const operator = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io/name=valkey-operator' };
+const lab = Lab.open(inject('lab'));
+const { client } = await lab.api();
+const POLL = { timeout: 120_000, interval: 250 };
+
+interface Kill {
+  readonly number: number;
+  readonly afterMs: number;
+  /** Of the member that is hurt. */
+  readonly ordinal: number;
+  readonly fault: 'its process is killed' | 'its pod is deleted';
+}
+
+const random = createRandom(SEED);
+const kills = Array.from({ length: KILLS }, (_, index) => {
+  const during = index % 2 === 0 ? 'birth' : 'healing';
+  const afterMs = Math.round(random() * WINDOW_MS[during]);
+  const fault = random() < 0.5 ? 'its process is killed' : 'its pod is deleted';
+  return { number: index + 1, during, afterMs, ordinal: Math.floor(random() * 6), fault } as const;
+});
+
+beforeAll(() => createRestrictedNamespace(lab, namespace));
+afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
+
+describe(`an operator that is killed at random (SEED=${SEED})`, () => {
+  const patient = new TestCluster(lab, client, namespace, 'patient');
+
+  beforeAll(async () => {
+    await patient.apply({});
+    await patient.waitUntilReady();
+  });
+  afterAll(() => patient.delete());
+
+  test.each(kills.filter(({ during }) => during === 'birth'))(
+    'kill $number: $afterMs ms into a birth, and the cluster is born',
+    async (kill) => {
+      const cluster = new TestCluster(lab, client, namespace, `born-${kill.number}`);
+      await usingFreshOperator(async (killOperator) => {
+        await cluster.apply({});
+        await killOperator(kill.afterMs);
+        await expectWhole(cluster);
+      });
+      await cluster.delete();
+      await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(0);
+    },
+  );
+
+  test.each(kills.filter(({ during }) => during === 'healing'))(
+    'kill $number: $afterMs ms after a fault on member $ordinal ($fault), and the cluster is healed',
+    async (kill) => {
+      const victim = (await patient.members()).find(({ pod }) => pod.endsWith(`-${kill.ordinal}`))!;
+      const { report } = await usingFreshOperator((killOperator) =>
+        underLoad(patient, {
+          fault: async () => {
+            await hurt(victim, kill);
+            await killOperator(kill.afterMs);
+          },
+          heal: () => expectWhole(patient),
+        }),
+      );
+      expect(report.shards.map(({ lost }) => lost.waited)).toEqual([0, 0, 0]);
+    },
+  );
+});
+
+/**
+ * The kubelet lets a container that ends again wait, longer each time; the first time it does not. So each kill gets a pod
+ * of its own. The lease is handed over by the old one, which ends in peace.
+ */
+async function usingFreshOperator<T>(use: (kill: (afterMs: number) => Promise<void>) => Promise<T>): Promise<T> {
+  const before = await findOperator();
+  if (before.restarts > 0) {
+    await client.delete(pods, before);
+    await expect.poll(async () => (await findOperator().catch(() => before)).uid, POLL).not.toBe(before.uid);
+    await expect.poll(leader, POLL).toContain((await findOperator()).name);
+  }
+  const { uid, restarts } = await findOperator();
+  const result = await use(async (afterMs) => {
+    const led = await leader();
+    await sleep(afterMs);
+    signalPodProcess(uid, 'node', 'SIGKILL');
+    await expect.poll(leader, POLL).not.toBe(led);
+  });
+  expect(await findOperator()).toMatchObject({ uid, restarts: restarts + 1 });
+  return result;
+}
+
+async function findOperator() {
+  const { items } = await client.list(pods, operator);
+  const [running] = items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status?.phase === 'Running');
+  if (!running) throw new Error('no operator runs');
+  const { name, uid } = running.metadata;
+  return {
+    namespace: operator.namespace,
+    name,
+    uid,
+    restarts: running.status?.containerStatuses?.[0]?.restartCount ?? 0,
+  };
+}
+
+/** Who holds the lease: another one for every process. */
+async function leader(): Promise<string> {
+  const lease = await client.get(leases, { namespace: operator.namespace, name: 'valkey-operator' });
+  return lease?.spec?.holderIdentity ?? '';
+}
+
+async function hurt({ podUid, pod }: Member, { fault }: Kill): Promise<void> {
+  if (fault === 'its process is killed') signalPodProcess(podUid, VALKEY, 'SIGKILL');
+  else await client.delete(pods, { namespace, name: pod });
+}
+
+/** By what the nodes themselves say, for the status may be from before the kill; and then by the status. */
+async function expectWhole(cluster: TestCluster): Promise<void> {
+  await expect
+    .poll(() => describeWhole(cluster), POLL)
+    .toEqual({ nodes: 6, slots: SLOT_COUNT, replicas: [1, 1, 1], strangers: 0 });
+  await cluster.waitUntilReady();
+}
+
+async function describeWhole(cluster: TestCluster) {
+  const members = await cluster.members();
+  const ids = new Set(members.map(({ self }) => self.id));
+  const primaries = members.filter(({ self }) => self.role === 'primary');
+  return {
+    nodes: members.length,
+    slots: primaries.reduce((sum, { self }) => sum + self.slots.count, 0),
+    replicas: primaries.map(({ self }) => members.filter((member) => member.self.primaryId === self.id).length),
+    strangers: members.flatMap(({ table }) => table).filter(({ id }) => !ids.has(id)).length,
+  };
+}
