@@ -10,16 +10,19 @@ const LINES = 200;
 export async function saveFailureLogs(test: string): Promise<void> {
   const dir = join(FAILURES, test.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 100));
   mkdirSync(dir, { recursive: true });
-  for (const name of listLabs()) {
-    const lab = Lab.open(name);
-    for (const { name: component } of lab.components()) {
-      const file = `${name}-${component.replace('/', '-')}.log`;
-      writeFileSync(join(dir, file), lab.logs(component, LINES).join('\n'));
-    }
-    for (const [file, args] of Object.entries(questions)) {
-      const { stdout, stderr } = await lab.kubectl([...args, '--request-timeout=10s'], { allowFailure: true });
-      writeFileSync(join(dir, `${name}-${file}.log`), stdout || stderr);
-    }
+  // A lab may go while it is being asked: what the others say is kept all the same.
+  await Promise.allSettled(listLabs().map((name) => saveLogsOf(name, dir)));
+}
+
+async function saveLogsOf(name: string, dir: string): Promise<void> {
+  const lab = Lab.open(name);
+  for (const { name: component } of lab.components()) {
+    const file = `${name}-${component.replace('/', '-')}.log`;
+    writeFileSync(join(dir, file), lab.logs(component, LINES).join('\n'));
+  }
+  for (const [file, args] of Object.entries(questions)) {
+    const { stdout, stderr } = await lab.kubectl([...args, '--request-timeout=10s'], { allowFailure: true });
+    writeFileSync(join(dir, `${name}-${file}.log`), stdout || stderr);
   }
 }
 
