@@ -51,12 +51,15 @@ export function introduce(member: Member, peers: readonly Member[]) {
   return addresses.length > 0 ? [order(member, { do: 'meet', peers: addresses }, 'NodeUnreachable')] : [];
 }
 
-/** Whether a link is there or will come about by itself. */
+/**
+ * Whether a link is there or will come about by itself. Valkey calls a link connected from its first attempt on, so one to an
+ * address that the pod no longer has proves nothing.
+ */
 export function knows(member: Member, peer: Member): boolean {
   const line = member.known.get(peer.id);
   if (line === undefined || line.flags.includes('noaddr') || line.flags.includes('handshake')) return false;
   const hasMoved = peer.pod.ip !== undefined && line.ip !== peer.pod.ip;
-  return line.linkConnected || (!hasMoved && !line.flags.includes('fail'));
+  return !hasMoved && (line.linkConnected || !line.flags.includes('fail'));
 }
 
 /** The node that knows the cluster best: a primary with slots, and of these the one with most working links. */

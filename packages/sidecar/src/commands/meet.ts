@@ -8,7 +8,7 @@ const GREET_AGAIN_MS = 1000;
 export const meet = (node: Node) =>
   handler<'meet'>(async ({ peers }, { signal }) => {
     const strangers = (cluster: ClusterFacts) =>
-      peers.filter(({ nodeId }) => !cluster.nodes.some((known) => known.id === nodeId && isAcquainted(known)));
+      peers.filter(({ nodeId, ip }) => !cluster.nodes.some((known) => known.id === nodeId && isAcquainted(known, ip)));
     const greet = (cluster: ClusterFacts) =>
       Promise.all(
         strangers(cluster).map(({ ip, port, busPort }) =>
@@ -21,6 +21,7 @@ export const meet = (node: Node) =>
     await waitForEffect(node, signal, (now) => strangers(now).length === 0, { everyMs: GREET_AGAIN_MS, push: greet });
   });
 
-function isAcquainted({ myself, handshake, linkConnected }: ClusterFacts['nodes'][number]): boolean {
-  return myself || (linkConnected && !handshake);
+/** Valkey calls a link connected from its first attempt on, also one to an address where nobody is any more. */
+function isAcquainted(known: ClusterFacts['nodes'][number], ip: string): boolean {
+  return known.myself || (known.linkConnected && !known.handshake && known.ip === ip);
 }
