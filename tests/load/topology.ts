@@ -4,6 +4,7 @@ import { connect, type Connection } from '@valkey-operator/valkey/connection';
 
 const ANSWER_MS = 500;
 const PAUSE_MS = 50;
+const PATIENCE_MS = 30_000;
 
 /**
  * Who owns which slot, shared by all writers of a load and refreshed behind their backs. All known nodes are asked at once
@@ -40,11 +41,17 @@ export class Topology {
       .finally(() => (this.#asking = false));
   }
 
-  /** The first look: waits for a node that knows of slots. */
+  /** The first look: waits for a node that knows of slots. A busy machine may need more than one try. */
   async load(): Promise<readonly SlotRoute[]> {
-    const routes = await this.#askOne(await this.#findSeeds());
-    this.#adopt(routes);
-    return routes;
+    for (const deadline = performance.now() + PATIENCE_MS; ; await sleep(PAUSE_MS)) {
+      try {
+        const routes = await this.#askOne(await this.#findSeeds());
+        this.#adopt(routes);
+        return routes;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+      }
+    }
   }
 
   close(): void {
