@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { allDone } from '../all-done.ts';
 import { resolveBinaries } from '../binaries/index.ts';
 import { LabError } from '../errors.ts';
 import { silentProgress, type Progress } from '../progress.ts';
@@ -111,7 +112,7 @@ async function startLab(lab: Lab, count: number, progress: Progress, signal: Abo
     const authority = await prepareControlPlane(layout);
     const [etcd, apiServer, ...controllers] = controlPlaneComponents(layout, lab.binaries);
     for (const spec of [etcd, apiServer]) lab.start(spec!);
-    await Promise.all(nodes.map((node) => makeNode(lab, node, authority)));
+    await allDone(nodes.map((node) => makeNode(lab, node, authority)));
     await waitForApiServer(lab, signal);
     // They end when they find no API server, so they come after it.
     for (const spec of controllers) lab.start(spec);

@@ -30,8 +30,8 @@ export async function clearLab(name: string): Promise<void> {
   await unmountBelow(lab);
   await removeNamespaces(lab);
   if (slot !== undefined) await removeHostNetwork(layoutLab(name, slot));
-  rmSync(lab.runDir, { recursive: true, force: true });
-  rmSync(lab.dir, { recursive: true, force: true });
+  // Again if need be: what was killed may have made its last file a moment ago.
+  for (const dir of [lab.runDir, lab.dir]) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   await withMachineLock(removeSharedParents);
 }
 

@@ -1,3 +1,4 @@
+import { allDone } from '../all-done.ts';
 import { LabError } from '../errors.ts';
 import { withLock } from '../process-lock.ts';
 import type { Step } from '../progress.ts';
@@ -71,12 +72,6 @@ async function buildImage(workshop: Workshop, recipe: ImageRecipe): Promise<Buil
   const config = { ...recipe.config, labels: { ...labels, ...recipe.config.labels } };
   const manifest = await writeManifest(cache.store, { arch, config, layers });
   return recipe.refs(version).map((ref) => ({ ref, digest: manifest.digest, manifest, store: cache.store }));
-}
-
-/** Like Promise.all, but a failure is reported only when nothing runs in the background any more. */
-async function allDone<T>(work: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(work);
-  return Promise.all(work);
 }
 
 function choose(recipes: ImageRecipe[], only?: readonly string[]): ImageRecipe[] {
