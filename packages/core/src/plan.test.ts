@@ -1,7 +1,9 @@
+import { labels } from '@valkey-operator/api';
 import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
 import { SimulatedCluster } from './testing/simulated-cluster.ts';
+import type { RunningPod, SimulatedPod } from './testing/simulated-pod.ts';
 
 describe('the birth of a cluster', () => {
   it('leads from nothing to Ready', () => {
@@ -93,5 +95,44 @@ describe('healing ends Ready, with all data, when', () => {
     expect(condition(plan, 'Degraded')).toMatchObject({ status: 'False' });
     expect(cluster.nodes.every(({ table }) => table.size === 5)).toBe(true);
     expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+});
+
+describe('at leisure', () => {
+  it('two shards that sit on one node each exchange their replicas', () => {
+    const cluster = bear({ zones: 3 });
+    const [first, second] = cluster.primaries;
+    const place = (pod: SimulatedPod, zone: string) => Object.assign(pod, { zone, kubernetesNode: `node of ${zone}` });
+    const replicaOf = (pod: RunningPod | undefined) =>
+      cluster.pods.find(({ node }) => node?.primaryId === pod?.node.id);
+    for (const [pod, zone] of [
+      [first, 'east'],
+      [replicaOf(first), 'east'],
+      [second, 'west'],
+      [replicaOf(second), 'west'],
+    ] as const) {
+      if (pod) place(pod, zone);
+    }
+    const exchanged = [replicaOf(first)?.name, replicaOf(second)?.name];
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect([replicaOf(second)?.name, replicaOf(first)?.name]).toEqual(exchanged);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+
+  it('labels say the role and the shard of each pod', () => {
+    const cluster = bear();
+    const roles = cluster.pods.map((pod) => pod.labels[labels.role]);
+    expect(roles.toSorted()).toEqual(['primary', 'primary', 'primary', 'replica', 'replica', 'replica']);
+    expect(new Set(cluster.pods.map((pod) => pod.labels[labels.shard])).size).toBe(3);
+  });
+
+  it('an object that somebody changed is put back, and an event says what', () => {
+    const cluster = bear();
+    const key = 'Service/demo';
+    const service = cluster.children.get(key);
+    if (service) cluster.children.set(key, { ...service, spec: { ...(service['spec'] as object), type: 'NodePort' } });
+    const plan = cluster.reconcile();
+    expect(plan.events).toEqual([{ reason: 'DriftRepaired', message: 'Service demo: spec.type' }]);
+    expect(cluster.children.get(key)).toMatchObject({ spec: { type: 'ClusterIP' } });
   });
 });
