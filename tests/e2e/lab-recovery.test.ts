@@ -1,7 +1,7 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Lab, removeLab } from '@valkey-operator/lab';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { runLabCli, startLabCli, type CliResult } from './support/lab-cli.ts';
 import { listForeignState, listHostNetwork, listTraces } from './support/traces.ts';
 
@@ -73,7 +73,9 @@ test('a lab whose record was damaged and whose files were deleted by hand is sti
 });
 
 describe('making a lab', () => {
-  test.each([0.15, 0.35, 0.55, 0.75, 0.95])(
+  afterEach(() => Promise.all([NAME, TWIN].map((name) => removeLab(name))));
+
+  test.each([0.2, 0.45, 0.7, 0.95])(
     'that is killed after about %f of its time leaves nothing for lab-down to miss',
     async (part) => {
       const { child, result } = startLabCli(up(NAME));
@@ -125,7 +127,8 @@ describe('making a lab', () => {
     const waiter = startLabCli(up(NAME));
     await sleep(makingMs * 0.3);
     waiter.child.kill('SIGINT');
-    expect((await waiter.result).code).toBe(130);
+    // On a machine so busy that it has not begun yet, the signal itself ends it.
+    expect([130, 'SIGINT']).toContain((await waiter.result).code);
     maker.child.kill('SIGINT');
     expect((await maker.result).code).toBe(130);
     expect(listTraces(NAME)).toEqual([]);
