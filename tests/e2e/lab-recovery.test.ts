@@ -1,7 +1,7 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Lab, removeLab } from '@valkey-operator/lab';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runLabCli, startLabCli, type CliResult } from './support/lab-cli.ts';
 import { listForeignState, listHostNetwork, listTraces } from './support/traces.ts';
 
@@ -73,7 +73,7 @@ test('a lab whose record was damaged and whose files were deleted by hand is sti
 });
 
 describe('making a lab', () => {
-  afterEach(() => Promise.all([NAME, TWIN].map((name) => removeLab(name))));
+  beforeEach(() => Promise.all([NAME, TWIN].map((name) => removeLab(name))));
 
   test.each([0.2, 0.45, 0.7, 0.95])(
     'that is killed after about %f of its time leaves nothing for lab-down to miss',
