@@ -1,9 +1,22 @@
 import { labels } from '@valkey-operator/api';
 import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
+import type { Plan } from './actions.ts';
 import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
 import { SimulatedCluster } from './testing/simulated-cluster.ts';
+import type { Line } from './testing/simulated-node.ts';
 import type { RunningPod, SimulatedPod } from './testing/simulated-pod.ts';
+
+/** A node that nobody of this cluster is. */
+const strangerLine: Omit<Line, 'id'> = {
+  hostname: '',
+  ip: 'elsewhere',
+  epoch: 0,
+  slots: SlotSet.empty,
+  primaryId: undefined,
+  connected: true,
+  failing: 'no',
+};
 
 describe('the birth of a cluster', () => {
   it('leads from nothing to Ready', () => {
@@ -58,31 +71,13 @@ describe('healing ends Ready, with all data, when', () => {
     },
     'a dead node is left in the tables': (cluster) => {
       for (const { table } of cluster.nodes) {
-        table.set('dangling', {
-          id: 'dangling',
-          hostname: '',
-          ip: 'nowhere',
-          epoch: 0,
-          slots: SlotSet.empty,
-          primaryId: undefined,
-          connected: false,
-          failing: 'agreed',
-        });
+        table.set('dangling', { ...strangerLine, id: 'dangling', connected: false, failing: 'agreed' });
       }
     },
     'a foreign node is in the tables': (cluster) => {
       cluster.bus.foreign.set('foreign', 'elsewhere');
       for (const { table } of cluster.nodes) {
-        table.set('foreign', {
-          id: 'foreign',
-          hostname: '',
-          ip: 'elsewhere',
-          epoch: 0,
-          slots: SlotSet.empty,
-          primaryId: undefined,
-          connected: true,
-          failing: 'no',
-        });
+        table.set('foreign', { ...strangerLine, id: 'foreign' });
       }
     },
   };
@@ -95,6 +90,21 @@ describe('healing ends Ready, with all data, when', () => {
     expect(condition(plan, 'Degraded')).toMatchObject({ status: 'False' });
     expect(cluster.nodes.every(({ table }) => table.size === 5)).toBe(true);
     expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+});
+
+describe('a foreign node', () => {
+  const meetForeigner = (hostname: string) => {
+    const cluster = bear();
+    cluster.bus.foreign.set('foreign', 'elsewhere');
+    for (const { table } of cluster.nodes) table.set('foreign', { ...strangerLine, id: 'foreign', hostname });
+    return cluster.reconcile();
+  };
+
+  it('is told from one of our own that was replaced a moment ago, also when its cluster has the same name', () => {
+    const reasons = (plan: Plan) => plan.events.map(({ reason }) => reason);
+    expect(reasons(meetForeigner('demo-0.demo-headless.shop.svc'))).toEqual(['NodeForgotten']);
+    expect(reasons(meetForeigner('demo-0.demo-headless.other.svc'))).toEqual(['ForeignNode', 'NodeForgotten']);
   });
 });
 

@@ -1,4 +1,5 @@
 import { SlotSet } from '@valkey-operator/valkey';
+import { childNames } from './builders/names.ts';
 import { type Expectation, expectedPods } from './expectation.ts';
 import type { ClusterSnapshot, KnownNodeView, NodeClusterView, NodeView, PodView } from './snapshot.ts';
 
@@ -67,6 +68,8 @@ export interface Topology extends Expectation {
 
 export function deriveTopology(snapshot: ClusterSnapshot): Topology {
   const { now, pods } = snapshot;
+  const { name, namespace } = snapshot.cluster.metadata;
+  const domain = `.${childNames(name).headlessService}.${namespace}.svc`;
   const members = pods.map((pod) => toMember(pod, now)).filter((member) => member !== undefined);
   const byId = new Map(members.map((member) => [member.id, member]));
   const owned = resolveOwners(members);
@@ -82,7 +85,7 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
     .map((primary) => ({ primary, slots: slotsOf(owned, primary.id), replicas: replicasOf(primary.id) }))
     .toSorted((a, b) => firstSlot(a.slots) - firstSlot(b.slots));
   const silent = findSilentIds(members, byId).map((id) =>
-    viewSilent(id, { pods, members, allKnown, slots: slotsOf(owned, id), replicas: replicasOf(id) }),
+    viewSilent(id, { domain, pods, members, allKnown, slots: slotsOf(owned, id), replicas: replicasOf(id) }),
   );
   const followed = new Set([...shards.map(({ primary }) => primary.id), ...silent.filter(isOwner).map(({ id }) => id)]);
   return {
@@ -167,7 +170,7 @@ function resolveOwners(members: readonly Member[]): Map<string, SlotSet> {
 
 function findMissing({ cluster, pods }: ClusterSnapshot, { podCount }: Expectation, members: readonly Member[]) {
   const present = new Set(members.map(({ pod }) => pod.name));
-  const wanted = Array.from({ length: podCount }, (_, ordinal) => `${cluster.metadata.name}-${ordinal}`);
+  const wanted = Array.from({ length: podCount }, (_, ordinal) => childNames(cluster.metadata.name).pod(ordinal));
   const names = new Set([...wanted, ...pods.map(({ name }) => name)]);
   return [...names]
     .filter((name) => !present.has(name))
@@ -181,6 +184,8 @@ function findSilentIds(members: readonly Member[], byId: ReadonlyMap<string, Mem
 }
 
 interface SilentFacts {
+  /** What follows the name of a pod in its host name: tells our nodes from those of a namesake in another namespace. */
+  readonly domain: string;
   readonly pods: readonly PodView[];
   readonly members: readonly Member[];
   readonly allKnown: boolean;
@@ -188,10 +193,11 @@ interface SilentFacts {
   readonly replicas: readonly Member[];
 }
 
-function viewSilent(id: string, { pods, members, allKnown, slots, replicas }: SilentFacts): SilentNode {
+function viewSilent(id: string, { domain, pods, members, allKnown, slots, replicas }: SilentFacts): SilentNode {
   const knownBy = members.filter(({ known }) => known.has(id));
   const lines = knownBy.map(({ known }) => known.get(id)).filter((line) => line !== undefined);
-  const podName = lines.map(({ hostname }) => hostname?.split('.')[0]).find((name) => name);
+  const hostname = lines.map((line) => line.hostname).find((name) => name?.endsWith(domain));
+  const podName = hostname?.slice(0, -domain.length);
   const ip = lines.find((line) => line.ip !== '')?.ip ?? '';
   const pod = podName ? pods.find(({ name }) => name === podName) : pods.find((each) => ip !== '' && each.ip === ip);
   const isGated = pod?.report?.process.state === 'gated' && pod.report.live;

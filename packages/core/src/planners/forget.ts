@@ -9,7 +9,7 @@ export function planForget({ topology }: PlanView): Decision | undefined {
   const followed = new Set(topology.members.map(({ cluster }) => cluster.primaryId));
   const useless = topology.silent.filter((node) => !isOwner(node) && !followed.has(node.id));
   const gone = useless.filter(({ provenGone }) => provenGone);
-  const foreign = topology.silent.filter(({ provenGone, seenAlive }) => provenGone && seenAlive);
+  const foreign = topology.silent.filter((node) => node.provenGone && node.seenAlive && node.podName === undefined);
   const events = foreign.map((node) => ({ reason: 'ForeignNode', message: describeForeign(node) }) as const);
   if (gone.length > 0) {
     const message = `The nodes forget ${listNames(gone.map(nameOf))}, which ${gone.length === 1 ? 'is' : 'are'} no member any more.`;
