@@ -6,11 +6,13 @@ import { createHandlers } from './commands/index.ts';
 import { logCommands } from './commands/observe.ts';
 import { CurrentSettings } from './current-settings.ts';
 import type { Environment } from './environment.ts';
+import { setFirstSettings } from './first-settings.ts';
 import { serveHttp } from './http.ts';
 import type { Log } from './log.ts';
 import { nextLookMs } from './look-interval.ts';
 import { renderMetrics } from './metrics.ts';
 import { MemoryFiles } from './node-memory.ts';
+import { readNodeTimeoutMs } from './node-timeout.ts';
 import { followLooks } from './follow-looks.ts';
 import { OperatorLink } from './operator-link.ts';
 import { paths, ports } from './paths.ts';
@@ -22,7 +24,6 @@ import { askPeers } from './start-gate/peers.ts';
 import { StartGate } from './start-gate/start-gate.ts';
 import { Termination } from './termination.ts';
 import { ValkeyWatch } from './valkey-watch.ts';
-import { setVersionSpecific } from './version-specific.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
 
@@ -45,7 +46,8 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
       connect({ address: { path: paths.socket }, timeoutMs: CONNECT_TIMEOUT_MS, clientName: 'sidecar', signal }),
     nextLookMs: (view, facts, unchangedMs) =>
       nextLookMs(view, facts, unchangedMs, reports.isWatched || Date.now() < stayConnectedUntil),
-    onFirstAnswer: (connection, facts) => setVersionSpecific(connection, facts, log),
+    onFirstAnswer: async (connection, facts) =>
+      setFirstSettings(connection, facts, { nodeTimeoutMs: await readNodeTimeoutMs(), log }),
   });
   const operator = new OperatorLink({
     environment,
@@ -76,7 +78,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     onStart: () => watch.noteStart(),
   });
   const isTerminating = () => termination.hasBegun;
-  const handlers = createHandlers({ watch, gate, memory, isTerminating });
+  const handlers = createHandlers({ watch, gate, memory, isTerminating, nodeTimeoutMs: readNodeTimeoutMs });
   const executor = new CommandExecutor({
     handlers: logCommands(log, (outcome) => increase(commands, outcome ?? 'done'), handlers),
     checkGuard: async (guard) => findGuardMismatch(guard, await reports.read()),

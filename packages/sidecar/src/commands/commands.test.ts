@@ -60,31 +60,93 @@ describe('meet', () => {
 describe('slots', () => {
   it('are added where they are missing, and only there', async () => {
     const node = new ScriptedNode({ myself: primary });
-    await run(addSlots(node), 'addSlots', {
-      slots: [
-        { start: 50, end: 149 },
-        { start: 200, end: 200 },
-      ],
-    });
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      {
+        slots: [
+          { start: 50, end: 149 },
+          { start: 200, end: 200 },
+        ],
+      },
+    );
     expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 100 149 200 200']);
   });
 
   it('that are there already need nothing', async () => {
     const node = new ScriptedNode({ myself: primary });
-    expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toMatchObject(unchanged);
+    expect(
+      await run(
+        addSlots(node, async () => 5000),
+        'addSlots',
+        { slots: [{ start: 0, end: 99 }] },
+      ),
+    ).toMatchObject(unchanged);
     expect(node.commands).toEqual([]);
+  });
+
+  it('come to a node that has waited long for its first ones with a short node timeout until it serves', async () => {
+    const alone = { myself: aNode('me', { myself: true }), state: 'fail', uptimeSeconds: 60 } as const;
+    const node = new ScriptedNode(alone, (command, it) => {
+      if (command.startsWith('CLUSTER')) it.show({ state: 'ok' });
+      return undefined;
+    });
+    expect(
+      await run(
+        addSlots(node, async () => 5000),
+        'addSlots',
+        { slots: [{ start: 0, end: 99 }] },
+      ),
+    ).toBeUndefined();
+    expect(node.commands).toEqual([
+      'CONFIG SET cluster-node-timeout 500',
+      'CLUSTER ADDSLOTSRANGE 0 99',
+      'CONFIG SET cluster-node-timeout 5000',
+    ]);
+  });
+
+  it('that are refused leave the node timeout as it was', async () => {
+    const alone = { myself: aNode('me', { myself: true }), uptimeSeconds: 60 };
+    const node = new ScriptedNode(alone, (command) =>
+      command.startsWith('CLUSTER') ? new ValkeyError('ERR Slot 0 is already busy') : undefined,
+    );
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 0, end: 99 }] },
+    );
+    expect(node.commands.at(-1)).toBe('CONFIG SET cluster-node-timeout 5000');
+  });
+
+  it('come to a node that others know with the node timeout as it is', async () => {
+    const known = { myself: aNode('me', { myself: true }), peers: [aNode('other')], uptimeSeconds: 60 };
+    const node = new ScriptedNode(known);
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 0, end: 99 }] },
+    );
+    expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 0 99']);
   });
 
   it('that another owns are refused in the words of Valkey', async () => {
     const node = new ScriptedNode({ myself: primary }, () => new ValkeyError('ERR Slot 100 is already busy'));
-    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 100 }] });
+    const outcome = await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 100, end: 100 }] },
+    );
     expect(outcome).toMatchObject({ value: { message: 'ERR Slot 100 is already busy' } });
     expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
   });
 
   it('that do not exist are refused before anything is done', async () => {
     const node = new ScriptedNode({ myself: primary });
-    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 9, end: 16_384 }] });
+    const outcome = await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 9, end: 16_384 }] },
+    );
     expect(outcome).toMatchObject({ case: 'refusal', value: { reason: RefusalReason.INVALID } });
     expect(node.commands).toEqual([]);
   });

@@ -23,13 +23,15 @@ export interface CommandDependencies {
   readonly gate: StartGate;
   readonly memory: MemoryFiles;
   readonly isTerminating: () => boolean;
+  readonly nodeTimeoutMs: () => Promise<number>;
 }
 
 /** Everything the operator can order. The guard of a command has been checked when its handler is called. */
-export function createHandlers({ watch, gate, memory, isTerminating }: CommandDependencies): CommandHandlers {
+export function createHandlers(dependencies: CommandDependencies): CommandHandlers {
+  const { watch, gate, memory, isTerminating, nodeTimeoutMs } = dependencies;
   const handlers: CommandHandlers = {
     meet: meet(watch),
-    addSlots: addSlots(watch),
+    addSlots: addSlots(watch, nodeTimeoutMs),
     deleteSlots: deleteSlots(watch),
     replicate: replicate(watch),
     failover: failover(watch),

@@ -2,22 +2,28 @@ import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import { SlotSet } from '@valkey-operator/valkey';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
+import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
 
-export const addSlots = (node: Node) =>
+export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
   handler<'addSlots'>(async ({ slots }) => {
     const { myself } = await lookAtCluster(node);
-    return change(node, 'ADDSLOTSRANGE', toSlotSet(slots).difference(myself.slots));
+    const missing = toSlotSet(slots).difference(myself.slots);
+    if (missing.isEmpty) return done({ unchanged: true });
+    const give = () => change(node, 'ADDSLOTSRANGE', missing);
+    if (isKeptWaiting(await node.refresh())) await withShortRejoin(node, await nodeTimeoutMs(), give);
+    else await give();
   });
 
 export const deleteSlots = (node: Node) =>
   handler<'deleteSlots'>(async ({ slots }) => {
     const { nodes } = await lookAtCluster(node);
     const owned = nodes.reduce((all, each) => all.union(each.slots), SlotSet.empty);
-    return change(node, 'DELSLOTSRANGE', toSlotSet(slots).intersection(owned));
+    const present = toSlotSet(slots).intersection(owned);
+    if (present.isEmpty) return done({ unchanged: true });
+    await change(node, 'DELSLOTSRANGE', present);
   });
 
-async function change(node: Node, command: string, slots: SlotSet) {
-  if (slots.isEmpty) return done({ unchanged: true });
+async function change(node: Node, command: string, slots: SlotSet): Promise<void> {
   await node.call('CLUSTER', command, ...slots.ranges.flat().map(String));
 }
 

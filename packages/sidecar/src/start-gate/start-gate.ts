@@ -4,7 +4,8 @@ import type { Environment } from '../environment.ts';
 import { discardData, inspectData, type DataOnDisk } from '../data-directory.ts';
 import type { Log } from '../log.ts';
 import type { MemoryFiles, Membership } from '../node-memory.ts';
-import { CONF_OPENING, nodeTimeoutMs, renderNodeConf } from '../render-node-conf.ts';
+import { readNodeTimeoutMs } from '../node-timeout.ts';
+import { CONF_OPENING, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
 import { decideStart, type StartDecision } from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
@@ -181,8 +182,7 @@ export class StartGate {
   }
 
   async #failoverTimeMs(): Promise<number> {
-    const read = await readSettings(this.#options.paths.settings);
-    return 3 * nodeTimeoutMs(read.ok ? read.value : { hash: '', settings: {} }) + PATIENCE_MS;
+    return 3 * (await readNodeTimeoutMs()) + PATIENCE_MS;
   }
 
   /** An order that came meanwhile ends the pause. */

@@ -26,6 +26,7 @@ export interface FactsChange {
   readonly link?: Partial<NonNullable<ReplicationInfo['primary']>>;
   readonly replicas?: ReplicationInfo['replicas'];
   readonly loading?: boolean;
+  readonly uptimeSeconds?: number;
 }
 
 /** A primary with slots in a healthy cluster; with `link`, a replica. */
@@ -36,6 +37,7 @@ export function someFacts({
   link,
   replicas = [],
   loading,
+  uptimeSeconds = 1,
 }: FactsChange = {}): ValkeyFacts {
   const own = myself ?? aNode('me', { myself: true, slots: '0-99' });
   const primary = {
@@ -49,7 +51,7 @@ export function someFacts({
   return {
     at: NOW,
     info: {
-      server: { version: '9.1.2', runId: 'run', processId: 1, uptimeSeconds: 1, mode: 'cluster' },
+      server: { version: '9.1.2', runId: 'run', processId: 1, uptimeSeconds, mode: 'cluster' },
       memory: undefined,
       persistence: undefined,
       clusterEnabled: true,

@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ValkeyFacts } from '../valkey-facts.ts';
+import { lookAtCluster, type Node } from './effect.ts';
+
+/** Valkey waits no shorter than this, whatever the node timeout is. */
+const SHORTEST_MS = 500;
+/** So long a primary has not looked whether it is in a minority. */
+const YOUNG_SECONDS = 2;
+const PATIENCE_MS = 2000;
+const POLL_MS = 50;
+
+/**
+ * By Valkey's count a node without slots is in a minority, and a primary that was in one serves only a node timeout later
+ * (5 s at most), because it may have missed a failover. A node that knows nobody cannot have missed anything: while it gets
+ * its first slots, and until it serves, its node timeout is as short as can be. It has nobody whom it could suspect. Should
+ * the sidecar die meanwhile, the next one sets the timeout again when it finds Valkey.
+ */
+export async function withShortRejoin(
+  node: Pick<Node, 'call' | 'refresh'>,
+  nodeTimeoutMs: number,
+  giveSlots: () => Promise<void>,
+): Promise<void> {
+  const setTimeoutMs = (ms: number) => node.call('CONFIG', 'SET', 'cluster-node-timeout', String(ms));
+  await setTimeoutMs(Math.min(SHORTEST_MS, nodeTimeoutMs));
+  try {
+    await giveSlots();
+    const deadline = Date.now() + PATIENCE_MS;
+    while ((await lookAtCluster(node)).info.state !== 'ok' && Date.now() < deadline) await sleep(POLL_MS);
+  } finally {
+    await setTimeoutMs(nodeTimeoutMs);
+  }
+}
+
+/** It has waited for its first slots for so long that Valkey would let it wait on. */
+export function isKeptWaiting({ info, cluster }: ValkeyFacts): boolean {
+  return cluster?.nodes.length === 1 && cluster.myself.slots.isEmpty && info.server.uptimeSeconds >= YOUNG_SECONDS;
+}

@@ -1,0 +1,28 @@
+import { hasFeature, parseVersion } from '@valkey-operator/valkey';
+import type { Connection } from '@valkey-operator/valkey/connection';
+import type { Log } from './log.ts';
+import type { ValkeyFacts } from './valkey-facts.ts';
+
+export interface FirstSettings {
+  readonly nodeTimeoutMs: number;
+  readonly log: Log;
+}
+
+/** What is set when a Valkey answers this sidecar for the first time. */
+export async function setFirstSettings(
+  connection: Connection,
+  { info }: ValkeyFacts,
+  { nodeTimeoutMs, log }: FirstSettings,
+): Promise<void> {
+  const version = parseVersion(info.server.version);
+  log.info('Valkey answers', { version: info.server.version, runId: info.server.runId });
+  const settings = {
+    // A sidecar that died while its node got its first slots has left a short one behind (short-rejoin.ts).
+    'cluster-node-timeout': String(nodeTimeoutMs),
+    // The backstop where a SIGTERM comes without preStop. It would keep an older Valkey from starting.
+    ...(version && hasFeature(version, 'shutdownOnSigtermFailover') && { 'shutdown-on-sigterm': 'failover' }),
+  };
+  await connection
+    .call(['CONFIG', 'SET', ...Object.entries(settings).flat()], { timeoutMs: 1000 })
+    .catch((error: unknown) => log.warn('settings were refused', { settings: Object.keys(settings).join(), error }));
+}
