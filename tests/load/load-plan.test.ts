@@ -12,10 +12,15 @@ describe('the shards of a load', () => {
       { slots: SlotSet.parse('100-8191'), primary: node('b'), replicas: [] },
       { slots: SlotSet.parse('0-99'), primary: node('a'), replicas: [node('c')] },
     ];
-    expect(listShards(routes).map(({ primaryId, slots }) => `${primaryId} ${slots.toString()}`)).toEqual([
+    expect(listShards([routes]).map(({ primaryId, slots }) => `${primaryId} ${slots.toString()}`)).toEqual([
       'a 0-99,8192-16383',
       'b 100-8191',
     ]);
+  });
+
+  test('have the replicas that any node knows of', () => {
+    const view = (...replicas: string[]) => [{ slots: SlotSet.all, primary: node('a'), replicas: replicas.map(node) }];
+    expect(listShards([view('b'), view('b', 'c'), view()])).toMatchObject([{ primaryId: 'a', replicas: 2 }]);
   });
 
   test('get keys of their own slots only', () => {

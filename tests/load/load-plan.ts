@@ -10,13 +10,16 @@ export interface LoadShard {
   readonly replicas: number;
 }
 
-/** The shards of a cluster, by their first slot. */
-export function listShards(routes: readonly SlotRoute[]): LoadShard[] {
-  const byPrimary = Map.groupBy(routes, ({ primary }) => primary.id);
+/** The shards of a cluster as its first view has them, by their first slot, with the replicas that any view knows. */
+export function listShards(views: readonly (readonly SlotRoute[])[]): LoadShard[] {
+  const replicas = Map.groupBy(views.flat(), ({ primary }) => primary.id);
+  const countReplicas = (id: string) =>
+    new Set(replicas.get(id)?.flatMap((route) => route.replicas.map((replica) => replica.id))).size;
+  const byPrimary = Map.groupBy(views[0] ?? [], ({ primary }) => primary.id);
   const shards = [...byPrimary].map(([primaryId, owned]) => ({
     primaryId,
     slots: SlotSet.of(owned.flatMap(({ slots }) => slots.ranges)),
-    replicas: owned[0]!.replicas.length,
+    replicas: countReplicas(primaryId),
   }));
   return shards.toSorted((a, b) => a.slots.ranges[0]![0] - b.slots.ranges[0]![0]);
 }

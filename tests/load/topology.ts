@@ -41,16 +41,19 @@ export class Topology {
       .finally(() => (this.#asking = false));
   }
 
-  /** The first look: waits for a node that knows of slots. A busy machine may need more than one try. */
-  async load(): Promise<readonly SlotRoute[]> {
+  /**
+   * The first look: what every node that knows of slots says, because one that was just attached is not known to all yet.
+   * A busy machine may need more than one try.
+   */
+  async load(): Promise<readonly (readonly SlotRoute[])[]> {
     for (const deadline = performance.now() + PATIENCE_MS; ; await sleep(PAUSE_MS)) {
-      try {
-        const routes = await this.#askOne(await this.#findSeeds());
-        this.#adopt(routes);
-        return routes;
-      } catch (error) {
-        if (performance.now() > deadline) throw error;
+      const answers = await Promise.allSettled((await this.#findSeeds()).map((node) => this.#ask(node)));
+      const views = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+      if (views[0]) {
+        this.#adopt(views[0]);
+        return views;
       }
+      if (performance.now() > deadline) throw new Error('no node of the cluster knows of slots');
     }
   }
 

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StatefulSet } from '@valkey-operator/kube';
 import type { Lab } from '@valkey-operator/lab';
-import type { NodeAddress } from '@valkey-operator/valkey';
+import { expectText, type NodeAddress } from '@valkey-operator/valkey';
+import { call } from './test-cluster.ts';
 
 const PORT = 6379;
 
@@ -84,7 +86,15 @@ export async function formBareCluster(lab: Lab, { namespace, name, size }: BareC
   const replicas = String(size / 3 - 1);
   const create = ['valkey-cli', '--cluster', 'create', ...hosts, '--cluster-replicas', replicas, '--cluster-yes'];
   await lab.kubectl(['-n', namespace, 'exec', `${name}-0`, '--', ...create]);
+  // The command ends when slots are assigned, not when replicas have their data.
+  const inStep = nodes.map(async ({ host }) => {
+    while (!/role:master|master_link_status:up/.test(await readText(host, ['INFO', 'replication']))) await sleep(200);
+    while (!(await readText(host, ['CLUSTER', 'INFO'])).includes('cluster_state:ok')) await sleep(200);
+  });
+  await Promise.all(inStep);
 }
+
+const readText = async (host: string, args: string[]) => expectText(await call(host, args));
 
 /** The addresses of the pods with these labels that have one. */
 export async function findPods(lab: Lab, namespace: string, selector: string): Promise<NodeAddress[]> {
