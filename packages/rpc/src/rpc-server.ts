@@ -42,6 +42,8 @@ export interface RpcServer {
 }
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+// Of one peer at once; the others wait at their end, so that a flood costs the sender its memory, not us ours.
+const MAX_CALLS = 64;
 const CLOSE_GRACE_MS = 2000;
 // A peer that lives pings open streams each 20 s and closes an idle connection after 150 s; a silent one has died.
 const SILENT_PEER_MS = 180_000;
@@ -56,7 +58,13 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
 
   const server = createSecureServer(
     // Untrusted peers are let through the handshake and turned away right after it: only so it is known why.
-    { ...tlsOptions(credentials.current()), requestCert: true, rejectUnauthorized: false, allowHTTP1: false },
+    {
+      ...tlsOptions(credentials.current()),
+      requestCert: true,
+      rejectUnauthorized: false,
+      allowHTTP1: false,
+      settings: { maxConcurrentStreams: MAX_CALLS },
+    },
     connectNodeAdapter({
       routes: options.routes,
       grpc: true,

@@ -7,6 +7,7 @@ import type { MemoryFiles } from './node-memory.ts';
 import { paths } from './paths.ts';
 import { judgeReadiness } from './readiness.ts';
 import { buildReport } from './report.ts';
+import { shareNext } from './share-next.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
 
@@ -27,6 +28,7 @@ const RESTLESS_MS = 1000;
 /** The reports of this sidecar: one on demand, and a stream of changes for those who watch. */
 export class Reports implements ReportSource {
   readonly #options: ReportsOptions;
+  readonly #lookAnew: () => Promise<unknown>;
   readonly #bootId = randomUUID();
   readonly #listeners = new Set<(report: NodeReport) => void>();
   #sequence = 0n;
@@ -34,6 +36,7 @@ export class Reports implements ReportSource {
 
   constructor(options: ReportsOptions) {
     this.#options = options;
+    this.#lookAnew = shareNext(() => options.watch.refresh());
     options.watch.subscribe(() => void this.#tell());
   }
 
@@ -43,7 +46,7 @@ export class Reports implements ReportSource {
 
   /** Asks Valkey after the call, never before it: guards are checked against this. */
   async read(): Promise<NodeReport> {
-    await this.#options.watch.refresh().catch(() => undefined);
+    await this.#lookAnew().catch(() => undefined);
     return this.current();
   }
 

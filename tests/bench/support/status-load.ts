@@ -14,11 +14,19 @@ export interface SidecarRef {
   readonly ip: string;
 }
 
-/** Asks a sidecar for its status so often, as the operator, over one connection; tells how many answers came in a second. */
+export interface StatusLoad {
+  readonly messages: number;
+  readonly perSecond: number;
+}
+
+/** So many questions wait for their answer at once, at most. */
+const IN_FLIGHT = 16;
+
+/** Asks a sidecar for its status, as the operator does, and tells how many answers came in a second. */
 export async function askForStatus(
   client: KubeClient,
   { ip, ...sidecar }: SidecarRef,
-  { perSecond, seconds }: { perSecond: number; seconds: number },
+  { messages, perSecond }: StatusLoad,
 ): Promise<number> {
   const channel = connectToSidecar({
     url: `https://${ip}:${GRPC_PORT}`,
@@ -26,21 +34,18 @@ export async function askForStatus(
     sidecar: { trustDomain: TRUST_DOMAIN, ...sidecar },
     onRefused: ({ message }) => console.error(`the sidecar was refused: ${message}`),
   });
-  try {
-    const start = performance.now();
-    const asked: Promise<boolean>[] = [];
-    for (let elapsed = 0; elapsed < seconds; elapsed = (performance.now() - start) / 1000) {
-      while (asked.length < elapsed * perSecond)
-        asked.push(
-          channel.client.getStatus({}, { timeoutMs: 10_000 }).then(
-            ({ report }) => report !== undefined,
-            () => false,
-          ),
-        );
-      await sleep(5);
+  const start = performance.now();
+  let asked = 0;
+  const ask = async () => {
+    while (asked < messages) {
+      const due = (asked++ / perSecond) * 1000;
+      await sleep(Math.max(0, due - (performance.now() - start)));
+      await channel.client.getStatus({}, { timeoutMs: 30_000 });
     }
-    const answered = (await Promise.all(asked)).filter(Boolean).length;
-    return answered / ((performance.now() - start) / 1000);
+  };
+  try {
+    await Promise.all(Array.from({ length: IN_FLIGHT }, ask));
+    return messages / ((performance.now() - start) / 1000);
   } finally {
     channel.close();
   }
