@@ -50,6 +50,15 @@ describe('meet', () => {
     expect(node.commands).toEqual([]);
   });
 
+  it('greets a peer that is known by another address, however connected its link is said to be', async () => {
+    const node = new ScriptedNode({ myself: primary, peers: [aNode('new', { ip: '10.0.0.9' })] }, (_command, it) => {
+      it.show({ peers: [aNode('new')] });
+      return undefined;
+    });
+    expect(await run(meet(node), 'meet', { peers })).toBeUndefined();
+    expect(node.commands).toEqual(['CLUSTER MEET 10.0.0.3 6379 16379']);
+  });
+
   it('fails with a timeout when the peer never answers', async () => {
     const node = new ScriptedNode({ myself: primary });
     const outcome = run(meet(node), 'meet', { peers }, AbortSignal.abort());
