@@ -69,14 +69,13 @@ export function createMetrics() {
       reconciles.observe({ result: error === undefined ? 'success' : 'error' }, ranMs / 1000);
       queued.observe(waitedMs / 1000);
     },
-    /** Something that is looked up when Prometheus asks; a name asked for again replaces the earlier one. */
+    /** Something that is looked up when Prometheus asks. */
     watch: <L extends string>(
       name: string,
       help: string,
       labelNames: L[],
       read: () => { labels: Record<L, string>; value: number }[],
     ) => {
-      registry.removeSingleMetric(name);
       const gauge: Gauge<L> = new Gauge({
         name,
         help,

@@ -9,7 +9,7 @@ const RETRY_MS = 30_000;
 /** Replace the operator's own certificate in good time. Streams that are open keep the one they began with (E3, E5). */
 export function keepCredentialsFresh(
   credentials: CredentialHolder,
-  authorities: Authorities,
+  authorities: Pick<Authorities, 'issueOperatorCredentials'>,
   log: Logger,
   signal: AbortSignal,
 ): void {
