@@ -1,17 +1,23 @@
+import { labels } from '@valkey-operator/api';
 import type { Plan } from '../actions.ts';
 import type { PlanView } from '../decision.ts';
-import { previousDetail } from '../expectation.ts';
 
-/** Shards whose primary is another one than at the last look. */
+/**
+ * Replicas that have become primaries since the last look: their pods still bear the label of what they were. It is put
+ * right by the same plan, so each change is told once, also when operators change in between.
+ */
 export function findRoleChanges({ snapshot, topology }: PlanView): Plan['events'] {
-  const before = new Map(previousDetail(snapshot).shards?.map(({ id, primary }) => [id, primary]));
   return topology.shards.flatMap(({ primary, replicas, slots }): Plan['events'] => {
-    const former = before.get(primary.cluster.shardId || primary.id);
-    if (former === undefined || former === primary.pod.name) return [];
-    const text = `${primary.pod.name} is now the primary of slots ${slots.toString()}, as ${former} was before`;
-    const isThere = replicas.some(({ pod }) => pod.name === former);
-    return isThere
-      ? [{ reason: 'PrimaryHandedOver', message: `${text}; that one is its replica.` }]
-      : [{ reason: 'FailedOver', message: `${text}; that one is not there.` }];
+    const { role, shard } = labels;
+    if (primary.pod.labels[role] !== 'replica') return [];
+    const former = snapshot.pods.find(
+      (pod) => pod.labels[role] === 'primary' && pod.labels[shard] === primary.pod.labels[shard],
+    );
+    const text = `${primary.pod.name} is now the primary of slots ${slots.toString()}`;
+    // Whoever is asked to go hands over first; whoever went without being asked could not.
+    const isOrderly = former?.deletionTimestamp !== undefined || replicas.some(({ pod }) => pod === former);
+    return former && isOrderly
+      ? [{ reason: 'PrimaryHandedOver', message: `${text}, which ${former.name} has handed over.` }]
+      : [{ reason: 'FailedOver', message: `${text}, because the one before is not there.` }];
   });
 }
