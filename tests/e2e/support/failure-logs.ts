@@ -24,6 +24,20 @@ async function saveLogsOf(name: string, dir: string): Promise<void> {
     const { stdout, stderr } = await lab.kubectl([...args, '--request-timeout=10s'], { allowFailure: true });
     writeFileSync(join(dir, `${name}-${file}.log`), stdout || stderr);
   }
+  await saveValkeyLogs(lab, dir);
+}
+
+/** Sidecar and Valkey of every pod, in whatever namespace the test has them. */
+async function saveValkeyLogs(lab: Lab, dir: string): Promise<void> {
+  const path = 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\\n"}{end}';
+  const pods = ['get', 'pods', '--all-namespaces', '-l', 'app.kubernetes.io/component=valkey', '-o', path];
+  const { stdout } = await lab.kubectl(pods, { allowFailure: true });
+  for (const line of stdout.trim().split('\n').filter(Boolean)) {
+    const [namespace = '', pod = ''] = line.split(' ');
+    const ask = ['-n', namespace, 'logs', pod, '--all-containers', '--prefix', `--tail=${LINES}`];
+    const said = await lab.kubectl([...ask, '--request-timeout=10s'], { allowFailure: true });
+    writeFileSync(join(dir, `${lab.name}-${namespace}-${pod}.log`), said.stdout || said.stderr);
+  }
 }
 
 const questions: Record<string, string[]> = {
@@ -36,17 +50,7 @@ const questions: Record<string, string[]> = {
     `--tail=${LINES}`,
     '--prefix',
   ],
-  sidecars: [
-    '-n',
-    'default',
-    'logs',
-    '-l',
-    'app.kubernetes.io/component=valkey',
-    '-c',
-    'sidecar',
-    `--tail=${LINES}`,
-    '--prefix',
-  ],
+  clusters: ['get', 'valkeyclusters', '--all-namespaces', '-o', 'yaml'],
   pods: ['get', 'pods', '--all-namespaces', '-o', 'wide'],
   events: ['get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp'],
 };
