@@ -14,6 +14,7 @@ import {
   type PeerPolicy,
   type PeerRefusal,
 } from './peer.ts';
+import { retryCutShort } from './retry-cut-short.ts';
 
 export interface RpcChannelOptions extends PeerPolicy {
   /** https://host:port. The host is where to go; who answers there is decided by the SPIFFE id alone. */
@@ -46,7 +47,7 @@ export function createRpcChannel<S extends DescService>(service: S, options: Rpc
     baseUrl: options.url,
     sessionManager: connections,
     acceptCompression: [],
-    interceptors: options.interceptors ?? [],
+    interceptors: [retryCutShort, ...(options.interceptors ?? [])],
   });
   return { client: createClient(service, transport), close: () => connections.close() };
 }
