@@ -36,13 +36,14 @@ export function planFailover(view: PlanView): Decision | undefined {
 
 /**
  * The guard is what makes this safe whatever has happened since: still a replica of that primary, still cut off from it,
- * and with at least the data for which it was chosen.
+ * and with at least the data for which it was chosen. The link to a primary that hangs stays up for a minute: where a person
+ * has said that it is gone, that does not count.
  */
-export function promote(replica: Member, lost: SilentNode, mode: 'force' | 'takeover'): Decision {
+export function promote(replica: Member, lost: SilentNode, mode: 'force' | 'takeover', byWord = false): Decision {
   const action = order(replica, { do: 'failover', mode }, 'FailedOver', {
     role: 'replica',
     primaryId: lost.id,
-    linkUp: false,
+    ...(byWord ? {} : { linkUp: false }),
     minReplicationOffset: offsetOf(replica),
   });
   const message = `Primary ${nameOf(lost)} is lost and ${replica.pod.name} takes over its slots ${lost.slots.toString()}.`;
@@ -57,7 +58,7 @@ function takeOver(
 ) {
   const { shards } = view.topology;
   const isSafe = lost.every(({ fenced }) => fenced);
-  if (isSafe || isForced(view)) return first && promote(first.successor, first.node, 'takeover');
+  if (isSafe || isForced(view)) return first && promote(first.successor, first.node, 'takeover', isForced(view));
   const names = listNames(lost.map(nameOf));
   return {
     reason: 'QuorumLost',
