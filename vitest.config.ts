@@ -9,7 +9,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/**/*.test.ts', 'scripts/**/*.test.ts', 'tests/bench/**/*.test.ts', 'tests/load/**/*.test.ts'],
+          include: [
+            'packages/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'tests/bench/**/*.test.ts',
+            'tests/load/**/*.test.ts',
+          ],
         },
       },
       {
@@ -20,6 +25,8 @@ export default defineConfig({
           globalSetup: ['tests/e2e/global-setup.ts'],
           setupFiles: ['tests/e2e/support/setup.ts'],
           fileParallelism: false,
+          // Two cores carry a whole Kubernetes: what is late once is tried again, and the runner says so by name.
+          retry: 1,
           testTimeout: 3 * MINUTE,
           hookTimeout: 10 * MINUTE,
         },

@@ -29,6 +29,10 @@ export default class SuiteReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const result = test.result();
     if (result.state === 'passed') this.#tally.passed++;
+    if (test.diagnostic()?.flaky) {
+      this.#print(`    ! passed only at the second try: ${test.module.relativeModuleId} › ${test.fullName}`);
+      for (const error of result.errors ?? []) this.#printError(error);
+    }
     if (result.state === 'skipped') {
       this.#tally.skipped++;
       this.#print(`    - skipped: ${test.fullName}${result.note ? ` (${result.note})` : ''}`);
