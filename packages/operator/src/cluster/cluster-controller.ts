@@ -10,7 +10,6 @@ import {
   parseKey,
   type Requeue,
   type RunRecord,
-  type StatusWrite,
   WorkQueue,
   writeStatus,
 } from '@valkey-operator/kube';
@@ -19,6 +18,7 @@ import type { Metrics } from '../metrics.ts';
 import { valkeyClusters, valkeyClusterStatuses } from '../resources.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
+import { DetailPace } from './detail-pace.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
 import type { SnapshotRecorder } from './snapshot-recorder.ts';
@@ -50,6 +50,7 @@ export class ClusterController {
   readonly #context: ClusterControllerContext;
   readonly #queue: WorkQueue;
   readonly #told = new ToldEvents();
+  readonly #pace = new DetailPace();
 
   constructor(context: ClusterControllerContext) {
     this.#context = context;
@@ -104,9 +105,11 @@ export class ClusterController {
     recorder.record(snapshot, plan);
     this.#connect(snapshot, plan);
     this.#tell(cluster, plan);
-    const [written, acted] = await settleBoth(this.#writeStatus(cluster, plan), this.#act(snapshot, plan));
+    const [againMs, acted] = await settleBoth(this.#writeStatus(cluster, plan), this.#act(snapshot, plan));
     if (acted === 'outdated') return { requeueAfterMs: 0 };
-    return { requeueAfterMs: written === 'stale' ? STALE_MS : plan.wakeAfterMs };
+    return {
+      requeueAfterMs: againMs === undefined ? plan.wakeAfterMs : Math.min(againMs, plan.wakeAfterMs ?? againMs),
+    };
   }
 
   /** Gone, or not ours to look after: no connection and no memory of it is kept. */
@@ -115,6 +118,7 @@ export class ClusterController {
     sessions.want(namespace, name, []);
     reports.retain(namespace, name, new Set());
     this.#told.selectNew(formatKey({ namespace, name }), []);
+    this.#pace.forget(formatKey({ namespace, name }));
   }
 
   #forgetGonePods({ metadata: { namespace, name } }: Live<ValkeyCluster>): void {
@@ -142,16 +146,20 @@ export class ClusterController {
     });
   }
 
-  async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<StatusWrite> {
-    const { client, caches } = this.#context;
+  /** When to come back for what could not be written, or not yet. */
+  async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<number | undefined> {
+    const { client, caches, now } = this.#context;
     const { namespace, name } = cluster.metadata;
-    const ref = { namespace, name: childNames(name).status };
-    const detail = caches.details.get(ref);
+    const detail = caches.details.get({ namespace, name: childNames(name).status });
+    const holdMs = detail
+      ? this.#pace.holdMs(keyOf(cluster), detail.status, plan.detail, !plan.stayConnected, now())
+      : 0;
     const writes = await Promise.all([
       writeStatus(client, valkeyClusters, cluster, plan.status),
-      detail ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
+      detail && holdMs === 0 ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
     ]);
-    return writes.find((write) => write === 'stale') ?? writes[0];
+    if (writes.includes('stale')) return STALE_MS;
+    return holdMs > 0 ? holdMs : undefined;
   }
 
   #tell(cluster: Live<ValkeyCluster>, plan: Plan): void {
