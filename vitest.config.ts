@@ -9,6 +9,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // Nothing here waits for a clock; this only bounds a hang on a machine that is busy with other things.
+          testTimeout: MINUTE,
+          hookTimeout: MINUTE,
           include: [
             'packages/**/*.test.ts',
             'scripts/**/*.test.ts',

@@ -183,6 +183,18 @@ describe('a pod that cannot work', () => {
       'Valkey 8.0',
       { waiting: { container: 'valkey', reason: 'CrashLoopBackOff', message: 'back-off' } },
     ],
+    [
+      'ConfigRejected',
+      'maxmemory-policy "as-you-like"',
+      {
+        waiting: {
+          container: 'valkey',
+          reason: 'CrashLoopBackOff',
+          message: 'back-off',
+          lastWords: `*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***\nReading the configuration file, at line 7\n>>> 'maxmemory-policy "as-you-like"'\nargument(s) must be one of the following: noeviction\n`,
+        },
+      },
+    ],
     ['Unschedulable', '0/3 nodes', { unschedulable: '0/3 nodes are available: 3 Insufficient memory.' }],
     ['NodeUnreachable', 'demo-5', { phase: 'Running', createdAt: 0 }],
   ] as const)('shows as %s, with %s in the message', (reason, text, change) => {

@@ -12,13 +12,18 @@ function read(name: string): { snapshot: ClusterSnapshot; stages: Plan['stages']
   return JSON.parse(readFileSync(join(dir, `${name}.json`), 'utf8')) as ReturnType<typeof read>;
 }
 
+/** Without the children, which change with what we build (a golden test watches that); through JSON, as recordings went. */
+function decisionsOf(stages: Plan['stages']): unknown {
+  const decided = stages.map((stage) => stage.filter(({ type }) => type !== 'ApplyChild'));
+  return JSON.parse(JSON.stringify(decided.filter((stage) => stage.length > 0)));
+}
+
 describe('what was decided on a real cluster', () => {
   const names = readdirSync(dir).map((file) => file.replace(/\.json$/, ''));
 
   it.each(names)('is decided again from its recording: %s', (name) => {
     const { snapshot, stages } = read(name);
-    // Through JSON, as the recording went: what is undefined is not there.
-    expect(JSON.parse(JSON.stringify(planCluster(snapshot).stages))).toEqual(stages);
+    expect(decisionsOf(planCluster(snapshot).stages)).toEqual(decisionsOf(stages));
   });
 
   it('tells a handover from a failover', () => {

@@ -62,7 +62,13 @@ export interface PodView {
   /** Why it is not scheduled, in the scheduler's words. */
   readonly unschedulable?: string;
   /** Why a container waits: ImagePullBackOff, CrashLoopBackOff, CreateContainerConfigError, ... */
-  readonly waiting?: { readonly container: string; readonly reason: string; readonly message: string };
+  readonly waiting?: {
+    readonly container: string;
+    readonly reason: string;
+    readonly message: string;
+    /** The end of what it printed before it ended last. */
+    readonly lastWords?: string;
+  };
   readonly valkeyRestarts: number;
   /** What its sidecar said last; undefined when it has not been heard since the pod was made. */
   readonly report?: NodeView;

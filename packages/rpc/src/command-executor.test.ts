@@ -121,7 +121,7 @@ describe('the leader’s epoch', () => {
     const executor = executorOf({ save: { run } });
     const first = executor.execute(command({ id: 'first' }));
     const waiting = executor.execute(command({ id: 'waiting' }));
-    await vi.waitFor(() => expect(run).toHaveBeenCalled());
+    await vi.waitFor(() => expect(run).toHaveBeenCalled(), { timeout: 20_000 });
     executor.observeEpoch(2n);
     gate.resolve();
     expect((await first).outcome.case).toBe('done');
@@ -219,7 +219,7 @@ describe('commands one after another', () => {
     const migrating = executor.execute(command({ id: '1', payload: { case: 'migrateSlots', value: {} } }));
     const saving = executor.execute(command({ id: '2' }));
     const cancelling = executor.execute(command({ id: '3', payload: { case: 'cancelSlotMigrations', value: {} } }));
-    await vi.waitFor(() => expect(begun).toEqual(['migrateSlots', 'save']));
+    await vi.waitFor(() => expect(begun).toEqual(['migrateSlots', 'save']), { timeout: 20_000 });
     gates.save.resolve();
     await Promise.all([saving, cancelling]);
     expect(begun).toEqual(['migrateSlots', 'save', 'cancel']);

@@ -95,6 +95,8 @@ function valkeyContainer(spec: EffectiveClusterSpec) {
     // A sidecar that is frozen or restarts says nothing of Valkey: a minute passes before its silence counts.
     livenessProbe: { ...ask('/healthz/live'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     lifecycle: { preStop: ask('/prestop') },
+    // What Valkey wrote before it gave up, such as the setting that it refuses, reaches the condition this way.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     resources: spec.resources,
     securityContext: RESTRICTED,
     volumeMounts: [

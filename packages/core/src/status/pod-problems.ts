@@ -9,7 +9,7 @@ type Check = (pod: PodView, now: number) => Finding | undefined;
 
 /** What keeps pods from working that a person can see to, worst first; one finding per kind, however many pods have it. */
 export function findPodProblems({ snapshot: { pods, now } }: PlanView): Finding[] {
-  return [cannotPull, doesNotStart, rejectsSettings, isUnschedulable, isSilent].flatMap((check) => {
+  return [cannotPull, rejectsSettings, doesNotStart, isUnschedulable, isSilent].flatMap((check) => {
     const affected = pods
       .map((pod) => ({ pod, finding: check(pod, now) }))
       .filter(({ finding }) => finding !== undefined);
@@ -42,7 +42,7 @@ const cannotPull: Check = ({ name, waiting }) => {
 };
 
 const doesNotStart: Check = ({ name, waiting, report }) => {
-  if (!waiting || !START_FAILURES.includes(waiting.reason)) return undefined;
+  if (!waiting || !START_FAILURES.includes(waiting.reason) || findFatalSetting(waiting)) return undefined;
   if (waiting.container !== 'valkey' || report?.process.version || report?.config.message) {
     return {
       reason: 'WaitingForPods',
@@ -55,15 +55,24 @@ const doesNotStart: Check = ({ name, waiting, report }) => {
   };
 };
 
-const rejectsSettings: Check = ({ name, report }) => {
+const rejectsSettings: Check = ({ name, report, waiting }) => {
   const gate = report?.process.gate;
-  const message = report?.config.message || (gate?.reason === 'CONFIGURATION_INVALID' ? gate.message : '');
+  const message =
+    findFatalSetting(waiting) ||
+    report?.config.message ||
+    (gate?.reason === 'CONFIGURATION_INVALID' ? gate.message : '');
   if (!message) return undefined;
   return {
     reason: 'ConfigRejected',
     message: `Valkey in pod ${name} refuses a setting: ${message}. Correct spec.config.`,
   };
 };
+
+/** Valkey ends on a setting that it refuses, and says in its last lines which one and why. */
+function findFatalSetting(waiting: PodView['waiting']): string | undefined {
+  const [, setting, why] = /FATAL CONFIG FILE ERROR[^]*?>>> '(.*)'\n(.*)/.exec(waiting?.lastWords ?? '') ?? [];
+  return setting && `${setting} (${why})`;
+}
 
 const isUnschedulable: Check = ({ name, unschedulable }) =>
   unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}` } : undefined;

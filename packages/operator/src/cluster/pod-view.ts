@@ -71,9 +71,10 @@ function whyUnschedulable(pod: Live<Pod>): string | undefined {
 
 function findStuckContainer({ status }: Live<Pod>): PodView['waiting'] {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  for (const { name: container, state } of containers) {
+  for (const { name: container, state, lastState } of containers) {
     const { reason, message = '' } = state?.waiting ?? {};
-    if (reason && !ORDINARY_WAITS.has(reason)) return { container, reason, message };
+    const lastWords = lastState?.terminated?.message;
+    if (reason && !ORDINARY_WAITS.has(reason)) return { container, reason, message, ...(lastWords && { lastWords }) };
   }
   return undefined;
 }
