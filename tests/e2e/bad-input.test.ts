@@ -80,6 +80,13 @@ describe('a cluster that cannot be put into effect says why', () => {
       'Unschedulable',
       "didn't match Pod's node affinity/selector",
     ],
+    [
+      'a setting that Valkey refuses',
+      'no-setting',
+      { ...small, config: { 'maxmemory-policy': 'as-you-like' } },
+      'ConfigRejected',
+      'maxmemory-policy',
+    ],
   ])('%s', async (_, name, spec, reason, words) => {
     const cluster = new TestCluster(lab, client, namespace, name);
     await cluster.apply(spec);
