@@ -23,7 +23,9 @@ async function expectWhole(cluster: TestCluster, replicas: number): Promise<Memb
     expect(followers).toHaveLength(replicas);
     for (const { ip } of followers) expect(await call(ip, ['INFO', 'replication'])).toContain('master_link_status:up');
   }
-  for (const { table } of members) expect(table.map(({ id }) => id).toSorted()).toEqual(idsOf(members));
+  // The last introductions travel by gossip, which a cluster that serves everything may still be waiting for.
+  const tables = async () => (await cluster.members()).map(({ table }) => table.map(({ id }) => id).toSorted());
+  await expect.poll(tables, { timeout: 30_000, interval: 500 }).toEqual(members.map(() => idsOf(members)));
   return members;
 }
 
