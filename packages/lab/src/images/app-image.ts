@@ -33,8 +33,7 @@ export function appConfig({ name, nodeFlags }: App, version: string): ImageConfi
   return {
     user: `${NONROOT}:${NONROOT}`,
     entrypoint: [`/${NODE}`, ...nodeFlags, `/${MAIN}`],
-    // One arena: memory that a thread of libuv's pool has freed would otherwise stay with that thread.
-    env: { NODE_ENV: 'production', VALKEY_OPERATOR_VERSION: version, MALLOC_ARENA_MAX: '1' },
+    env: { NODE_ENV: 'production', VALKEY_OPERATOR_VERSION: version },
     labels: {
       'org.opencontainers.image.title': `valkey-operator ${name}`,
       'org.opencontainers.image.version': version,
