@@ -39,6 +39,8 @@ export class MemoryFiles {
   readonly #onProblem: (error: unknown) => void;
   #current: NodeMemory;
   #work: Promise<void> = Promise.resolve();
+  /** Whether Valkey was started in this pod before this sidecar was. */
+  readonly knowsPod: boolean;
 
   static async open(
     files: { readonly pod: string; readonly volume: string },
@@ -56,6 +58,7 @@ export class MemoryFiles {
   ) {
     this.#files = files;
     this.#onProblem = onProblem;
+    this.knowsPod = pod !== undefined;
     this.#current = pod ?? volume ?? { marker: randomUUID(), runningHash: '' };
   }
 

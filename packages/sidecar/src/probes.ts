@@ -6,6 +6,8 @@ import type { ValkeyWatch } from './valkey-watch.ts';
 export interface ProbeDependencies {
   readonly watch: ValkeyWatch;
   readonly termination: Termination;
+  /** Whether Valkey's container may be started. */
+  readonly started: () => Verdict;
   readonly metrics: () => string;
 }
 
@@ -14,10 +16,11 @@ const LOOK_AGE_MS = 1000;
 const LOOK_TIMEOUT_MS = 900;
 
 /** What the kubelet and Prometheus ask. */
-export function createProbeRoutes({ watch, termination, metrics }: ProbeDependencies): HttpRoutes {
+export function createProbeRoutes({ watch, termination, started, metrics }: ProbeDependencies): HttpRoutes {
   const answer = ({ ok, message }: Verdict): HttpAnswer => ({ ok, text: message });
   const look = () => watch.look(LOOK_AGE_MS, LOOK_TIMEOUT_MS).catch(() => undefined);
   return {
+    '/healthz/started': () => answer(started()),
     '/healthz/live': async () => {
       await look();
       return answer(judgeLiveness(watch.view, new Date()));

@@ -29,11 +29,11 @@ export const apps: App[] = [
   {
     name: 'sidecar',
     entry: join(PROJECT, 'packages/sidecar/src/main.ts'),
-    nodeFlags: ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0'],
-    // For the start gate: Node has no call that makes a FIFO, and the postStart hook is `find -exec mkfifo`.
+    nodeFlags: ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0', '--heap-growing-percent=20'],
+    // For the start gate: Node has no call that makes a FIFO.
     programs: {
-      packages: ['coreutils', 'findutils', 'libselinux1', 'libpcre2-8-0'],
-      files: { 'usr/bin/mkfifo': 'usr/bin/mkfifo', 'usr/bin/find': 'usr/bin/find' },
+      packages: ['coreutils', 'libselinux1', 'libpcre2-8-0'],
+      files: { 'usr/bin/mkfifo': 'usr/bin/mkfifo' },
     },
   },
 ];
