@@ -32,14 +32,13 @@ export async function importImages({
   const heldBlobs = new Set((await run('ctr', [...ctr, 'content', 'ls', '--quiet'])).stdout.split('\n'));
   const blobs = (await Promise.all(missing.map(({ store, manifest }) => listBlobs(store, manifest)))).flat();
   const index = missing.map(({ ref, manifest }) => ({ ...manifest, annotations: { 'io.containerd.image.name': ref } }));
-  const archive = tar(
-    layoutEntries(
-      first.store,
-      index,
-      blobs.filter(({ digest }) => !heldBlobs.has(digest)),
-    ),
-  );
-  await feed('ctr', [...ctr, 'images', 'import', '--snapshotter', snapshotter, '-'], archive);
+  const send = (skipped: ReadonlySet<string>) => {
+    const sent = blobs.filter(({ digest }) => !skipped.has(digest));
+    const archive = tar(layoutEntries(first.store, index, sent));
+    return feed('ctr', [...ctr, 'images', 'import', '--snapshotter', snapshotter, '-'], archive);
+  };
+  // What no image refers to any more may be collected between the look and the import: then everything is sent.
+  await send(heldBlobs).catch(() => send(new Set()));
   return missing.map(({ ref }) => ref);
 }
 
