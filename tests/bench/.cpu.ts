@@ -1,0 +1,38 @@
+import { apiVersion } from '@valkey-operator/api';
+import { readFileSync } from 'node:fs';
+import { Lab } from '@valkey-operator/lab';
+import { type KubeObject, statefulSets } from '@valkey-operator/kube';
+import { sampleSpec, TestCluster, valkeyClusters } from '../support/test-cluster.ts';
+import { bareStatefulSet } from '../support/bare-cluster.ts';
+import { watchUntil } from './support/watch-until.ts';
+import { findProcesses } from './support/bench-cluster.ts';
+import { cpuSecondsOf } from './support/process-usage.ts';
+import { readApiCalls } from './support/api-calls.ts';
+const lab = Lab.open('hbk'); const { client } = await lab.api();
+const name = process.argv[2]!;
+const comps = () => lab.components().map(({ name: n, process: p }) => [n.replace(/node\d\//, ''), cpuSecondsOf(p.pid)] as const).reduce((m, [n, c]) => m.set(n, (m.get(n) ?? 0) + c), new Map<string, number>());
+const B = '/sys/fs/cgroup/cpuacct/valkey-lab/hbk';
+const groups = () => ({ cp: Number(readFileSync(`${B}/system/cpuacct.usage`)) / 1e9, nodes: [1, 2, 3].reduce((s, n) => s + Number(readFileSync(`${B}/node${n}/system/cpuacct.usage`)) / 1e9, 0), pods: [1, 2, 3].reduce((s, n) => s + Number(readFileSync(`${B}/node${n}/kubepods/cpuacct.usage`)) / 1e9, 0) });
+const show = (a: Map<string, number>, b: Map<string, number>) => [...b].map(([n, c]) => `${n} ${(c - a.get(n)!).toFixed(2)}`).join(', ');
+{
+  const [c0, g0] = [comps(), groups()]; const t = performance.now();
+  const made = await client.create(statefulSets, bareStatefulSet({ namespace: 'p2', name: `${name}f`, size: 6 }));
+  await watchUntil(client, statefulSets, made, ({ status }) => status?.readyReplicas === 6);
+  const g1 = groups();
+  console.log('floor', ((performance.now() - t) / 1000).toFixed(2), show(c0, comps()), 'groups', (g1.cp - g0.cp).toFixed(2), (g1.nodes - g0.nodes).toFixed(2), (g1.pods - g0.pods).toFixed(2));
+  await client.delete(statefulSets, { namespace: 'p2', name: `${name}f` });
+  await new Promise((r) => setTimeout(r, 12000));
+}
+const cluster = new TestCluster(lab, client, 'p2', name);
+const before = await findProcesses(new TestCluster(lab, client, 'p2', 'none')); const op0 = cpuSecondsOf(before.operator); const calls0 = await readApiCalls(before.operatorIp);
+const [c0, g0] = [comps(), groups()]; const t = performance.now();
+const made = await client.create<KubeObject>(valkeyClusters, { apiVersion, kind: 'ValkeyCluster', metadata: { namespace: 'p2', name }, spec: sampleSpec } as KubeObject);
+await watchUntil(client, valkeyClusters, made, ({ status }) => (status?.conditions ?? []).some((c) => c.type === 'Ready' && c.status === 'True'));
+const g1 = groups();
+console.log('ours', ((performance.now() - t) / 1000).toFixed(2), show(c0, comps()), 'groups', (g1.cp - g0.cp).toFixed(2), (g1.nodes - g0.nodes).toFixed(2), (g1.pods - g0.pods).toFixed(2));
+const { operator, operatorIp, sidecars, valkeys } = await findProcesses(cluster);
+console.log('operator cpu', (cpuSecondsOf(operator) - op0).toFixed(2), 'sidecars', sidecars.map((p) => cpuSecondsOf(p).toFixed(2)).join(' '), 'valkeys', valkeys.map((p) => cpuSecondsOf(p).toFixed(2)).join(' '));
+const calls = await readApiCalls(operatorIp);
+console.log([...calls].map(([k, v]) => [k, v.count - (calls0.get(k)?.count ?? 0)] as const).filter(([k, n]) => n > 1 && !k.startsWith('watch')).map(([k, n]) => `${k}: ${n}`).join(', '));
+await cluster.delete();
+process.exit(0);
