@@ -8,7 +8,35 @@ export const PROVISIONER = 'valkey-lab/host-path';
 
 /** What every cluster is expected to have beyond Kubernetes itself: names for Services, and volumes on request. */
 export function addonManifests(lab: LabLayout): string {
-  return [...dnsObjects(lab), storageClass()].map((object) => JSON.stringify(object)).join('\n---\n');
+  return [...dnsObjects(lab), ...kubeletRights(), storageClass()]
+    .map((object) => JSON.stringify(object))
+    .join('\n---\n');
+}
+
+/**
+ * A kubelet may read what its pods refer to as soon as the API server's node authorizer has heard of the pod. The kubelet
+ * often hears first, is refused, and looks again 1.7 s later: every other pod with a Secret would start that late.
+ */
+function kubeletRights() {
+  const name = 'lab-kubelet';
+  return [
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name },
+      rules: [
+        { apiGroups: [''], resources: ['secrets', 'configmaps', 'pods'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
+      ],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'Group', name: 'system:nodes', apiGroup: 'rbac.authorization.k8s.io' }],
+    },
+  ];
 }
 
 function storageClass() {
