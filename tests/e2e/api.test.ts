@@ -11,7 +11,16 @@ const dryRun = `dryRun=All&${strictly}`;
 
 let server: ApiServer;
 
+/** The operator would act on the samples while they are being changed; here only the API server is asked. */
+async function setOperators(replicas: 0 | 1): Promise<void> {
+  const operator = ['--namespace', 'valkey-system'];
+  await kubectl('scale', ...operator, 'deployment/valkey-operator', `--replicas=${replicas}`);
+  if (replicas > 0) await kubectl('rollout', 'status', ...operator, 'deployment/valkey-operator', '--timeout=90s');
+  else await kubectl('wait', ...operator, '--for=delete', 'pod', '--selector=app.kubernetes.io/name=valkey-operator');
+}
+
 beforeAll(async () => {
+  await setOperators(0);
   await kubectl('apply', '--server-side', '--force-conflicts', '--recursive', '--filename', 'deploy/crds');
   await kubectl('wait', '--for=condition=Established', 'crd', '--all');
   await kubectl('create', 'namespace', namespace);
@@ -21,6 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await kubectl('delete', 'namespace', namespace, '--wait=false');
+  await setOperators(1);
 });
 
 describe('what is accepted', () => {
