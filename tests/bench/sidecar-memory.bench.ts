@@ -6,6 +6,7 @@ import { askForStatus } from './support/status-load.ts';
 
 const MiB = 'MiB';
 const SETTLE_MS = 15_000;
+const SAMPLE_MS = 500;
 const LOAD = { perSecond: 200, messages: 6000 };
 const LIMIT = { rss: 72, anonymous: 28, operator: 120 };
 
@@ -28,8 +29,12 @@ const sidecarMemory: Bench = {
       };
       const { busy, answered } = await testbed.progress.step(`Ask ${LOAD.perSecond} times a second`, async () => {
         const peaks: MemoryUse[] = [];
-        const timer = setInterval(() => peaks.push(memoryOf(sidecars[0]!)), 500);
-        const got = await askForStatus(cluster.client, sidecar, LOAD).finally(() => clearInterval(timer));
+        const ended = new AbortController();
+        const sample = async () => {
+          for (; !ended.signal.aborted; await sleep(SAMPLE_MS)) peaks.push(memoryOf(sidecars[0]!));
+        };
+        const asked = askForStatus(cluster.client, sidecar, LOAD).finally(() => ended.abort());
+        const [got] = await Promise.all([asked, sample()]);
         return { busy: maxMemory(peaks), answered: got };
       });
       return {
