@@ -74,8 +74,7 @@ export class Load {
     for (const record of this.#records) record.startPhase();
   }
 
-  read(): LoadReport {
-    const now = performance.now();
+  read(now = performance.now()): LoadReport {
     return {
       seconds: (now - this.#startedAt) / 1000,
       shards: this.#records.map((record) => record.read(now)),
@@ -84,10 +83,12 @@ export class Load {
   }
 
   async stop(): Promise<LoadReport> {
+    const endedAt = performance.now();
     this.#ended.abort();
+    // Here the last WAIT runs out, which is no gap in the writing.
     await this.#running;
     this.#topology.close();
-    const { seconds, shards } = this.read();
+    const { seconds, shards } = this.read(endedAt);
     await this.#checkAll();
     const checked = this.read();
     // Gaps end with the writing; what the check found is added.

@@ -34,9 +34,13 @@ export class ShardRecord {
     this.#gaps = new GapMeter(now);
   }
 
-  acknowledged(now: number, assurance: Assurance): void {
-    this.#acknowledged[assurance] += 1;
+  /** The primary has taken a write; that is what gaps are made of, however long a WAIT takes after it. */
+  answered(now: number): void {
     this.#gaps.tick(now);
+  }
+
+  acknowledged(assurance: Assurance): void {
+    this.#acknowledged[assurance] += 1;
   }
 
   failed(kind: string, executed: 'no' | 'maybe'): void {

@@ -63,7 +63,7 @@ export class Writer {
     const { topology, record } = this.#options;
     const outcome = await this.#write(key).catch(classifyFailure);
     if ('assurance' in outcome) {
-      record.acknowledged(performance.now(), outcome.assurance);
+      record.acknowledged(outcome.assurance);
       record.lost(key.name, key.history.acknowledge(outcome.before, outcome.assurance));
       return true;
     }
@@ -74,7 +74,7 @@ export class Writer {
   }
 
   async #write({ name: key, slot, history }: WrittenKey): Promise<{ before: number; assurance: Assurance }> {
-    const { topology, name } = this.#options;
+    const { topology, name, record } = this.#options;
     let target = topology.owner(slot);
     let asking = false;
     for (let redirects = 0; ; redirects += 1) {
@@ -86,6 +86,7 @@ export class Writer {
         const reply = connection.call(write, { timeoutMs: REPLY_MS });
         const waited = this.#wait(connection);
         const before = readSequence(await reply, name);
+        record.answered(performance.now());
         await asked;
         return { before, assurance: (await waited) ? 'waited' : 'plain' };
       } catch (error) {

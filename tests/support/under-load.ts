@@ -54,5 +54,7 @@ function describeOutcome({ report: { shards }, noiseMs, gapMs }: Outcome): strin
   const sum = (count: (shard: LoadReport['shards'][number]) => number) => shards.reduce((all, s) => all + count(s), 0);
   const counts = `${sum((s) => s.acknowledged)} writes, ${sum((s) => s.waited)} waited for, ${sum((s) => s.uncertain)} unknown`;
   const lost = `lost ${sum((s) => s.lost.waited)} waited for, ${sum((s) => s.lost.plain)} plain`;
-  return `gap ${Math.round(gapMs)} ms (noise ${Math.round(noiseMs)} ms), ${counts}, ${lost}`;
+  const errors = shards.flatMap((s) => Object.entries(s.errors).map(([kind, count]) => `${s.slots}: ${count} ${kind}`));
+  const text = [`gap ${Math.round(gapMs)} ms (noise ${Math.round(noiseMs)} ms)`, counts, lost, ...errors];
+  return text.join(', ');
 }
