@@ -17,10 +17,21 @@ export interface Decision {
   readonly pods?: number;
   /** What it is a part of, where that is not plain healing. */
   readonly kind?: OrchestrationKind;
+  /** Where in its orchestration this is. */
+  readonly step?: Step;
+  /** Takes a pod or a primary out of service for a moment, so it waits for a maintenance window. */
+  readonly disruptive?: boolean;
   /** It will not end by itself: the message says what a person can do. */
   readonly held?: boolean;
   readonly events?: Plan['events'];
   readonly wakeAfterMs?: number;
+}
+
+/** A named step of an orchestration, such as "Move slots", 2 of 4. */
+export interface Step {
+  readonly name: string;
+  readonly number: number;
+  readonly of: number;
 }
 
 /** Looks at one thing that may be wrong, and says nothing when it is not. */

@@ -5,7 +5,7 @@ import type { Plan } from './actions.ts';
 import { planCluster } from './plan.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
-import { SimulatedCluster } from './testing/simulated-cluster.ts';
+import { SimulatedCluster } from './simulation/simulated-cluster.ts';
 
 function commandsOf({ stages }: Plan): string[] {
   return stages.flat().flatMap((action) => (action.type === 'CommandNode' ? [action.command.do] : []));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { planCluster } from './plan.ts';
 import { checkPlan } from './testing/check-plan.ts';
 import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
-import { SimulatedCluster } from './testing/simulated-cluster.ts';
+import { SimulatedCluster } from './simulation/simulated-cluster.ts';
 
 type Fault = (cluster: SimulatedCluster) => void;
 

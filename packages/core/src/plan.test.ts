@@ -3,9 +3,9 @@ import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import type { Plan } from './actions.ts';
 import { bear, condition, countKeptSlots, settle } from './testing/settle.ts';
-import { SimulatedCluster } from './testing/simulated-cluster.ts';
-import type { Line } from './testing/simulated-node.ts';
-import type { RunningPod, SimulatedPod } from './testing/simulated-pod.ts';
+import { SimulatedCluster } from './simulation/simulated-cluster.ts';
+import type { Line } from './simulation/simulated-node.ts';
+import type { RunningPod, SimulatedPod } from './simulation/simulated-pod.ts';
 
 /** A node that nobody of this cluster is. */
 const strangerLine: Omit<Line, 'id'> = {

@@ -1,6 +1,6 @@
 import { annotations, builtInDefaults, type EffectiveClusterSpec, labels } from '@valkey-operator/api';
 import { describe, expect, it } from 'vitest';
-import { SimulatedCluster } from '../testing/simulated-cluster.ts';
+import { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import golden from '../testdata/pod-template-minimal.json' with { type: 'json' };
 import { buildChildren } from './children.ts';
 import { buildPodTemplate } from './pod-template.ts';

@@ -14,14 +14,14 @@ export function describeOrchestration(view: PlanView, decision: Decision): Orche
     running?.kind === kind
       ? { id: running.id, startedAt: running.startedAt }
       : { id: `${kind.toLowerCase()}-${digest(`${uid}/${generation}/${now}`)}`, startedAt: formatTime(now) };
-  const { step, stepsTotal } = kind === 'Create' ? creationStep(view) : { step: 1, stepsTotal: 1 };
-  return { ...begun, kind, step, stepsTotal, attempts: 1, message: decision.message.slice(0, 1024) };
+  const { number, of } = decision.step ?? (kind === 'Create' ? creationStep(view) : { number: 1, of: 1 });
+  return { ...begun, kind, step: number, stepsTotal: of, attempts: 1, message: decision.message.slice(0, 1024) };
 }
 
 /** Pods start, slots are assigned, replicas receive their data. */
 function creationStep({ topology: { missing, unowned, members } }: PlanView) {
   const started = members.length > 0 && missing.length === 0;
-  return { step: started ? (unowned.isEmpty ? 3 : 2) : 1, stepsTotal: 3 };
+  return { number: started ? (unowned.isEmpty ? 3 : 2) : 1, of: 3 };
 }
 
 function digest(text: string): string {

@@ -1,5 +1,5 @@
 import type { Plan } from '../actions.ts';
-import type { SimulatedCluster } from './simulated-cluster.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import { findViolations } from './violations.ts';
 
 /** Nothing to do and nothing to wait for. */

@@ -1,6 +1,6 @@
 import type { Plan } from '../actions.ts';
 import { checkPlan, isSettled } from './check-plan.ts';
-import { SimulatedCluster, type SimulationOptions } from './simulated-cluster.ts';
+import { SimulatedCluster, type SimulationOptions } from '../simulation/simulated-cluster.ts';
 
 /** Rounds of a second until there is nothing left to do; every plan on the way is checked. */
 export function settle(cluster: SimulatedCluster, rounds = 150): Plan {

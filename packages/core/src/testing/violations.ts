@@ -1,8 +1,8 @@
 import { annotations } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction, Plan } from '../actions.ts';
-import type { SimulatedCluster } from './simulated-cluster.ts';
-import type { Identity } from './simulated-node.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import type { Identity } from '../simulation/simulated-node.ts';
 
 /** Where a plan would do harm in the cluster as it really is, which the planner can only know in part. */
 export function findViolations(cluster: SimulatedCluster, { stages }: Plan): string[] {
