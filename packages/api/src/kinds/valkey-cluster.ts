@@ -1,10 +1,9 @@
 import type { z } from 'zod';
 import { builtInDefaults } from '../built-in-defaults.ts';
-import { conditions, observedGeneration } from '../conditions.ts';
-import { age, defineKind, phase as phaseColumn, ready, reason, type Resource } from '../define-kind.ts';
-import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
+import { age, defineKind, phase, ready, reason, type Resource } from '../define-kind.ts';
+import { deploymentStatus } from '../fields/deployment-status.ts';
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
-import { orchestration, pendingOrchestrations, plan } from '../fields/orchestration.ts';
+import { pendingOrchestrations, plan } from '../fields/orchestration.ts';
 import { minReplicasReachable, replication } from '../fields/replication.ts';
 import { services } from '../fields/services.ts';
 import { integer, object, text, timestamp } from '../schema/field.ts';
@@ -40,26 +39,18 @@ export const clusterSpec = object(
 );
 
 const status = object('What the cluster is, in short; ValkeyClusterStatus has the detail.', {
-  phase: phase.optional(),
-  observedGeneration: observedGeneration.optional(),
+  ...deploymentStatus,
   masters: text('Primaries ready of those wanted: 3/3.', { max: 16 }).optional(),
   replicas: text('Replicas ready of those wanted: 3/3.', { max: 16 }).optional(),
   masterCount: integer('Primaries that serve slots, for the scale subresource.').optional(),
   selector: text('Selects the pods of the cluster, for the scale subresource.', { max: 512 }).optional(),
   slotsAssigned: integer('Slots that have a primary, of 16384.').optional(),
-  version: text('Version of Valkey that runs; during an upgrade the oldest one.', { max: 64 }).optional(),
-  endpoint: text('Where clients connect.', { max: 512 }).optional(),
   effectiveSpecHash: text('Hash of the spec with all defaults applied, as last put into effect.', {
     max: 64,
   }).optional(),
   certificateExpiry: timestamp('When the first certificate in use expires.').optional(),
-  orchestration: orchestration.optional(),
   pendingOrchestrations: pendingOrchestrations.optional(),
   plan: plan.optional(),
-  tls: tlsStatus.optional(),
-  acl: aclStatus.optional(),
-  exporter: exporterStatus.optional(),
-  conditions: conditions.optional(),
 });
 
 export const valkeyCluster = defineKind({
@@ -75,7 +66,7 @@ export const valkeyCluster = defineKind({
   scale: { spec: '.spec.masterCount', status: '.status.masterCount', selector: '.status.selector' },
   columns: [
     ready,
-    phaseColumn,
+    phase,
     { name: 'Masters', description: 'Primaries ready of those wanted.', jsonPath: '.status.masters' },
     { name: 'Replicas', description: 'Replicas ready of those wanted.', jsonPath: '.status.replicas' },
     { name: 'Slots', description: 'Slots that have a primary.', jsonPath: '.status.slotsAssigned', type: 'integer' },

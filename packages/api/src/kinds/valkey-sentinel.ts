@@ -1,8 +1,6 @@
-import { conditions, observedGeneration } from '../conditions.ts';
-import { age, defineKind, phase as phaseColumn, ready, reason, type Resource } from '../define-kind.ts';
-import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
+import { age, defineKind, phase, ready, reason, type Resource } from '../define-kind.ts';
+import { deploymentStatus } from '../fields/deployment-status.ts';
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
-import { orchestration } from '../fields/orchestration.ts';
 import { replication } from '../fields/replication.ts';
 import { resources } from '../fields/resources.ts';
 import { integer, object, text } from '../schema/field.ts';
@@ -61,22 +59,14 @@ export const valkeySentinel = defineKind({
   spec,
   rules: validDeploymentName,
   status: object('What the deployment is.', {
-    phase: phase.optional(),
-    observedGeneration: observedGeneration.optional(),
+    ...deploymentStatus,
     primary: text('Pod of the primary.', { max: 63 }).optional(),
     replicas: text('Replicas ready of those wanted: 2/2.', { max: 16 }).optional(),
     sentinels: text('Sentinels ready of those wanted: 3/3.', { max: 16 }).optional(),
-    version: text('Version of Valkey that runs.', { max: 64 }).optional(),
-    endpoint: text('Where clients connect.', { max: 512 }).optional(),
-    orchestration: orchestration.optional(),
-    tls: tlsStatus.optional(),
-    acl: aclStatus.optional(),
-    exporter: exporterStatus.optional(),
-    conditions: conditions.optional(),
   }),
   columns: [
     ready,
-    phaseColumn,
+    phase,
     { name: 'Primary', description: 'Pod of the primary.', jsonPath: '.status.primary' },
     { name: 'Replicas', description: 'Replicas ready of those wanted.', jsonPath: '.status.replicas' },
     { name: 'Sentinels', description: 'Sentinels ready of those wanted.', jsonPath: '.status.sentinels' },

@@ -1,9 +1,7 @@
-import { conditions, observedGeneration } from '../conditions.ts';
-import { age, defineKind, phase as phaseColumn, ready, reason, type Resource } from '../define-kind.ts';
-import { aclStatus, exporterStatus, phase, tlsStatus } from '../fields/feature-status.ts';
+import { age, defineKind, phase, ready, reason, type Resource } from '../define-kind.ts';
+import { deploymentStatus } from '../fields/deployment-status.ts';
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
-import { orchestration } from '../fields/orchestration.ts';
-import { object, text } from '../schema/field.ts';
+import { object } from '../schema/field.ts';
 import { validDeploymentName } from '../schema/name.ts';
 
 const spec = object(
@@ -20,20 +18,10 @@ export const valkeyStandalone = defineKind({
   installed: false,
   spec,
   rules: validDeploymentName,
-  status: object('What the instance is.', {
-    phase: phase.optional(),
-    observedGeneration: observedGeneration.optional(),
-    version: text('Version of Valkey that runs.', { max: 64 }).optional(),
-    endpoint: text('Where clients connect.', { max: 512 }).optional(),
-    orchestration: orchestration.optional(),
-    tls: tlsStatus.optional(),
-    acl: aclStatus.optional(),
-    exporter: exporterStatus.optional(),
-    conditions: conditions.optional(),
-  }),
+  status: object('What the instance is.', deploymentStatus),
   columns: [
     ready,
-    phaseColumn,
+    phase,
     { name: 'Version', description: 'Version of Valkey.', jsonPath: '.status.version' },
     { name: 'Endpoint', description: 'Where clients connect.', jsonPath: '.status.endpoint' },
     age,
