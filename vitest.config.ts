@@ -12,6 +12,7 @@ export default defineConfig({
           // Nothing here waits for a clock; this only bounds a hang on a machine that is busy with other things.
           testTimeout: MINUTE,
           hookTimeout: MINUTE,
+          expect: { poll: { timeout: MINUTE / 2, interval: 10 } },
           include: [
             'packages/**/*.test.ts',
             'scripts/**/*.test.ts',
