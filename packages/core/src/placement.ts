@@ -2,7 +2,7 @@ import type { PodView } from './snapshot.ts';
 
 type Place = Pick<PodView, 'name' | 'ordinal' | 'kubernetesNode' | 'zone'>;
 
-interface Placed {
+export interface Placed {
   readonly pod: Place;
 }
 

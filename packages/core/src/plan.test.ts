@@ -108,6 +108,27 @@ describe('a foreign node', () => {
   });
 });
 
+describe('more replicas', () => {
+  it('are attached so that none has to move again, whoever starts first', () => {
+    const cluster = bear({ replicas: 0 });
+    cluster.change({ replicasPerMaster: 1 });
+    cluster.reconcile();
+    cluster.tick();
+    // demo-3 could follow demo-1 as well as demo-2, but only it can follow demo-2: the others share demo-2's node.
+    for (const [ordinal, host] of [0, 2, 2].entries()) {
+      const pod = cluster.pod(3 + ordinal);
+      Object.assign(pod, { kubernetesNode: `node-${host}-0`, zone: `zone-${host}`, heard: ordinal === 0 });
+    }
+    const plans = Array.from({ length: 3 }, () => {
+      const plan = cluster.reconcile();
+      cluster.tick();
+      return plan;
+    });
+    const attached = plans.flatMap(({ events }) => events).filter(({ reason }) => reason === 'ReplicaAttached');
+    expect(attached.map(({ message }) => message)).toEqual(['demo-3 becomes a replica of demo-2.']);
+  });
+});
+
 describe('at leisure', () => {
   it('two shards that sit on one node each exchange their replicas', () => {
     const cluster = bear({ zones: 3 });

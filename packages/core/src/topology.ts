@@ -34,6 +34,8 @@ export interface SilentNode {
   /** All that anybody believes it owns. */
   readonly claimed: SlotSet;
   readonly replicas: readonly Member[];
+  /** Whom it follows, by what others know of it. */
+  readonly primaryId: string | undefined;
   readonly knownBy: readonly Member[];
   /** Some member has a working link to it: whatever we do not hear, it lives. */
   readonly seenAlive: boolean;
@@ -209,6 +211,7 @@ function viewSilent(id: string, { domain, pods, members, allKnown, slots, replic
     slots,
     claimed: lines.reduce((all, line) => all.union(SlotSet.parse(line.slots)), SlotSet.empty),
     replicas,
+    primaryId: lines.find(({ primaryId }) => primaryId !== undefined)?.primaryId,
     knownBy,
     seenAlive: lines.some(
       ({ linkConnected, flags }) => linkConnected && !flags.some((flag) => flag.startsWith('fail')),

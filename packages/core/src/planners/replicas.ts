@@ -1,8 +1,9 @@
 import type { Action } from '../actions.ts';
+import { assignNewcomers } from '../assignment.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
-import { crowding } from '../placement.ts';
+import { crowding, type Placed } from '../placement.ts';
 import { listNames } from '../status/list-names.ts';
-import { hasKeys, isInSync, type Member, type Shard, type Topology } from '../topology.ts';
+import { hasKeys, isInSync, isOwner, type Member, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
 
 interface Attachment {
@@ -20,23 +21,36 @@ function attachFree(topology: Topology): Decision | undefined {
   const { strays, orphans, shards, shardCount } = topology;
   const free = [...strays, ...orphans.filter((orphan) => !hasKeys(orphan))].filter(({ pod }) => !pod.deletionTimestamp);
   const reserved = Math.max(0, shardCount - shards.length);
-  const attachments = chooseShards(free.slice(reserved), shards);
+  const attachments = chooseShards(free.slice(reserved), topology);
   return attachments.length > 0 ? attach(attachments) : undefined;
 }
 
-/** Fewest replicas first, then the best spread. A primary that holds data feeds one replica at a time (fault 18). */
-function chooseShards(free: readonly Member[], shards: readonly Shard[]): Attachment[] {
-  const crews = shards.map(({ primary, replicas }) => ({ primary, replicas: [...replicas] }));
-  return free.flatMap((replica) => {
-    const open = crews.filter(
-      ({ primary, replicas }) => !primary.pod.deletionTimestamp && (!hasKeys(primary) || replicas.every(isInSync)),
-    );
-    const fit = (crew: (typeof crews)[number]) => crowding(replica, [crew.primary, ...crew.replicas]);
-    const [best] = open.toSorted((a, b) => a.replicas.length - b.replicas.length || fit(a) - fit(b));
-    if (best === undefined) return [];
-    best.replicas.push(replica);
-    return [{ replica, primary: best.primary }];
+/**
+ * Pods that have a node but have not started yet count too: what is attached now shall still be right when they are there.
+ * A primary that holds data feeds one replica at a time (fault 18).
+ */
+function chooseShards(free: readonly Member[], topology: Topology): Attachment[] {
+  const { shards } = topology;
+  const { returning, awaited } = findComing(topology);
+  const crews = shards.map(({ primary, replicas }) => [primary, ...replicas, ...(returning.get(primary.id) ?? [])]);
+  const assigned = assignNewcomers<Placed>([...free, ...awaited], crews);
+  return shards.flatMap(({ primary, replicas }, index) => {
+    const recruits = free.filter((each) => assigned[index]?.includes(each));
+    const isOpen = !primary.pod.deletionTimestamp && (!hasKeys(primary) || replicas.every(isInSync));
+    const now = isOpen ? recruits.slice(0, hasKeys(primary) ? 1 : recruits.length) : [];
+    return now.map((replica) => ({ replica, primary }));
   });
+}
+
+/** Pods that have their place but no say yet: those that will follow their primary again, and those that will be free. */
+function findComing({ missing, silent, wantedPods }: Topology) {
+  const coming = missing
+    .flatMap(({ pod }) => (pod?.kubernetesNode && !pod.deletionTimestamp && pod.ordinal < wantedPods ? [pod] : []))
+    .map((pod) => ({ pod, node: silent.find((each) => each.pod === pod) }));
+  return {
+    returning: Map.groupBy(coming, ({ node }) => node?.primaryId),
+    awaited: coming.filter(({ node }) => node === undefined || (!node.primaryId && !isOwner(node))),
+  };
 }
 
 /** A replica that one shard has too many and another lacks. One at a time, and not while another receives its data. */
