@@ -9,11 +9,11 @@ if ('print' in options) {
   const log = createLogger(options.run.logLevel);
   const ended = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.abort());
-  try {
-    await runOperator(options.run, log, ended.signal);
-    process.exit(0);
-  } catch (error) {
-    log.fatal({ error: String(error) }, 'operator stopped');
-    process.exit(1);
-  }
+  runOperator(options.run, log, ended.signal).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      log.fatal({ error: String(error) }, 'operator stopped');
+      process.exit(1);
+    },
+  );
 }

@@ -9,12 +9,17 @@ const ended = new AbortController();
 process.once('SIGTERM', () => ended.abort());
 process.once('SIGINT', () => ended.abort());
 
-try {
-  await runSidecar(readEnvironment(process.env), log, ended.signal);
-} catch (error) {
-  const reason = error instanceof EnvironmentError ? error.message : error;
-  log.error('the sidecar cannot go on', { reason, stack: error instanceof Error ? error.stack : undefined });
-  process.exitCode = 1;
+void run().then(
+  // A thread may still wait for a Valkey at the FIFO.
+  () => process.exit(),
+);
+
+async function run(): Promise<void> {
+  try {
+    await runSidecar(readEnvironment(process.env), log, ended.signal);
+  } catch (error) {
+    const reason = error instanceof EnvironmentError ? error.message : error;
+    log.error('the sidecar cannot go on', { reason, stack: error instanceof Error ? error.stack : undefined });
+    process.exitCode = 1;
+  }
 }
-// A thread may still wait for a Valkey at the FIFO.
-process.exit();

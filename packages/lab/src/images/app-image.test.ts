@@ -13,7 +13,7 @@ test('a bundle is one file that runs alone, CommonJS dependencies included', asy
     entry,
     `import { separator } from './legacy.cjs';\nfunction greet(): string { return separator; }\nconsole.log(greet(), greet.name);`,
   );
-  const out = join(dir.path, 'out.mjs');
+  const out = join(dir.path, 'out.cjs');
   await writeFile(out, await bundle({ name: 'test', entry, nodeFlags: [] }));
   expect((await run(process.execPath, [out])).stdout).toBe('/ greet\n');
 });

@@ -32,7 +32,7 @@ test('the sidecar starts Node with the flags that keep it small', () => {
     '--max-semi-space-size=1',
     '--v8-pool-size=0',
     '--heap-growing-percent=20',
-    '/app/main.mjs',
+    '/app/main.cjs',
   ]);
 });
 
