@@ -7,6 +7,7 @@ export { resolveEffectiveSpec, type EffectiveClusterSpec } from './effective-spe
 export { phases, type Phase } from './fields/feature-status.ts';
 export {
   orchestrationKinds,
+  type Cancelled,
   type Orchestration,
   type OrchestrationKind,
   type PendingOrchestration,

@@ -21,17 +21,33 @@ export interface Decision {
   readonly step?: Step;
   /** Takes a pod or a primary out of service for a moment, so it waits for a maintenance window. */
   readonly disruptive?: boolean;
+  /**
+   * Why it must not stop here: this much is brought to its end before a pause, a cancellation or the end of a maintenance
+   * window counts, such as a slot that is half moved.
+   */
+  readonly committed?: string;
+  /** How to take back what has been done so far, for a change that is cancelled or that failed; one step, as ever. */
+  readonly undo?: Decision;
+  /** It is the answer to what the cluster waits for, such as a new pod that does not start, so it does not wait for that. */
+  readonly unblocks?: boolean;
   /** It will not end by itself: the message says what a person can do. */
   readonly held?: boolean;
   readonly events?: Plan['events'];
   readonly wakeAfterMs?: number;
 }
 
-/** A named step of an orchestration, such as "Move slots", 2 of 4. */
+/**
+ * A named step of an orchestration, such as "Move slots", 2 of 4. A maintenance window that closes lets a step end that has
+ * begun, and no other disruptive one begin: what is done pod by pod has a step for each.
+ */
 export interface Step {
   readonly name: string;
   readonly number: number;
   readonly of: number;
+  /** How long it may take; none: as long as it does. */
+  readonly timeoutMs?: number;
+  /** What then: count it and go on, stop and call a person, or take the undo. Without a word, it holds. */
+  readonly onTimeout?: 'retry' | 'hold' | 'rollBack';
 }
 
 /** Looks at one thing that may be wrong, and says nothing when it is not. */

@@ -1,6 +1,9 @@
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Plan } from './actions.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
+import { chooseCourse, type Course } from './orchestration/course.ts';
+import { writeLog } from './orchestration/log.ts';
+import { tellStory } from './orchestration/story.ts';
 import { planBirth } from './planners/birth.ts';
 import { planDeletion } from './planners/deletion.ts';
 import { planFailover } from './planners/failover.ts';
@@ -34,7 +37,7 @@ const repairs: readonly Planner[] = [
   planForget,
 ];
 
-/** What could be better. Looked at only when there is nothing to repair or to wait for. */
+/** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
 const changes: readonly Planner[] = [planScaleIn, planSpread, planLeftoverClaims];
 
 /** Timers are a backstop: what ends a wait is an event. */
@@ -44,23 +47,33 @@ const BACKSTOP_MS = 10_000;
 export function planCluster(snapshot: ClusterSnapshot): Plan {
   const view: PlanView = { snapshot, topology: deriveTopology(snapshot) };
   const deletion = planDeletion(view);
-  if (deletion) return conclude(view, deletion, deletion.stages);
+  if (deletion) return conclude(view, alone(deletion), deletion.stages);
   const conflict = planNames(view);
-  if (conflict) return conclude(view, conflict);
+  if (conflict) return conclude(view, alone(conflict));
 
-  const decision = decide(view);
-  if (isPaused(snapshot)) return conclude(view, decision, planCertificates(snapshot));
+  const course = chooseCourse(view, findRepair(view), findChanges(view));
+  const { decision } = course;
+  if (isPaused(snapshot)) return conclude(view, course, planCertificates(snapshot));
   const upkeep = planUpkeep(view, decision);
   const stages = [...mergeStages(decision?.stages ?? [], upkeep.stages), planLabels(view)];
   const drifts = upkeep.drifts.map((message) => ({ reason: 'DriftRepaired', message }) as const);
-  return conclude(view, decision, stages, drifts);
+  return conclude(view, course, stages, drifts);
 }
 
 /** The first that acts; else the first that waits. Whoever waits stands in the way of changes, not of other repairs. */
-function decide(view: PlanView): Decision | undefined {
+function findRepair(view: PlanView): Decision | undefined {
   const found = repairs.map((plan) => plan(view)).filter((decision) => decision !== undefined);
-  const chosen = found.find(({ stages }) => stages && stages.length > 0) ?? found[0] ?? settle(view);
-  return chosen ?? changes.map((plan) => plan(view)).find((decision) => decision !== undefined);
+  return found.find(({ stages }) => stages && stages.length > 0) ?? found[0] ?? settle(view);
+}
+
+function findChanges(view: PlanView): Decision[] {
+  if (!view.topology.formed) return [];
+  return changes.map((plan) => plan(view)).filter((decision) => decision !== undefined);
+}
+
+/** Beside the queue of operations: the end of them all, or what keeps any from beginning. */
+function alone(decision: Decision): Course {
+  return { decision, pending: [], isNew: false, ended: [] };
 }
 
 /** Nothing is left to do, but not everything is there yet. */
@@ -68,22 +81,24 @@ function settle(view: PlanView): Decision | undefined {
   return assessHealth(view).shortcomings[0];
 }
 
-function conclude(
-  view: PlanView,
-  decision: Decision | undefined,
-  stages: Plan['stages'] = [],
-  events: Plan['events'] = [],
-): Plan {
+function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], events: Plan['events'] = []): Plan {
+  const { decision } = course;
   const health = assessHealth(view);
+  const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
-  const status = summarize(view, { health, problems: findPodProblems(view), decision });
+  const status = summarize(view, { health, problems: findPodProblems(view), course });
   return {
     stages: stages.filter((stage) => stage.length > 0),
     status,
-    detail: { ...describeDetail(view), ...(status.phase && { phase: status.phase }) },
+    detail: {
+      ...describeDetail(view),
+      ...(status.phase && { phase: status.phase }),
+      ...(log.length > 0 && { orchestrationLog: log }),
+    },
     events: [
       ...events,
       ...findRoleChanges(view),
+      ...tellStory(view, course),
       ...(decision?.events ?? []),
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),

@@ -18,9 +18,13 @@ export interface ClusterSnapshot {
   /** The Kubernetes nodes, for placing and for proving that a node is gone. */
   readonly kubernetesNodes: readonly KubernetesNodeView[];
   readonly certificates: CertificatesView;
+  /** What of the last plan did not come about, in the words of who refused it. */
+  readonly failures?: readonly string[];
 }
 
 export interface OperatorView {
+  /** Which term as leader this is. */
+  readonly term?: number;
   readonly version: string;
   readonly namespace: string;
   readonly trustDomain: string;

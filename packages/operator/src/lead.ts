@@ -61,7 +61,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     leadership,
     events,
     plan: planCluster,
-    operator: { version, namespace, trustDomain, sidecarImage: '' },
+    operator: { version, namespace, trustDomain, sidecarImage: '', term: epoch },
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,
   });

@@ -49,9 +49,17 @@ const logEntry = object('A step of an orchestration.', {
   orchestration: text('Id of the orchestration.', { max: 64 }),
   kind: choice('What it does.', orchestrationKinds),
   step: integer('Number of the step.'),
+  stepName: text('What the step is called.', { max: 64 }).optional(),
   startedAt: timestamp('When the step began.'),
   finishedAt: timestamp('When the step ended.').optional(),
-  outcome: choice('How it ended.', ['Succeeded', 'Failed', 'Retried', 'RolledBack', 'Cancelled']).optional(),
+  outcome: choice('How it ended.', [
+    'Succeeded',
+    'Failed',
+    'Retried',
+    'RolledBack',
+    'Cancelled',
+    'Interrupted',
+  ]).optional(),
   message: text('What it did.', { max: 1024 }).optional(),
 });
 

@@ -3,7 +3,7 @@ import { builtInDefaults } from '../built-in-defaults.ts';
 import { age, defineKind, phase, ready, reason, type Resource } from '../define-kind.ts';
 import { deploymentStatus } from '../fields/deployment-status.ts';
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
-import { pendingOrchestrations, plan } from '../fields/orchestration.ts';
+import { cancelled, pendingOrchestrations, plan } from '../fields/orchestration.ts';
 import { minReplicasReachable, replication } from '../fields/replication.ts';
 import { services } from '../fields/services.ts';
 import { integer, object, text, timestamp } from '../schema/field.ts';
@@ -51,6 +51,7 @@ const status = object('What the cluster is, in short; ValkeyClusterStatus has th
   certificateExpiry: timestamp('When the first certificate in use expires.').optional(),
   pendingOrchestrations: pendingOrchestrations.optional(),
   plan: plan.optional(),
+  cancelled: cancelled.optional(),
 });
 
 export const valkeyCluster = defineKind({

@@ -37,6 +37,9 @@ export class SimulatedCluster {
   /** Ordinals that no node takes. */
   readonly unschedulable = new Set<number>();
   readonly children = new Map<string, ChildObject>();
+  /** Of the operator, and what it could not do last. */
+  term = 1;
+  failures: readonly string[] = [];
   certificates: { intermediate?: CertificateView; sidecar?: CertificateView } = {};
   cluster: ValkeyCluster;
   spec: EffectiveClusterSpec;
@@ -95,7 +98,13 @@ export class SimulatedCluster {
       now: this.now,
       cluster: this.cluster,
       spec: this.spec,
-      operator: { version: '0.1.0', namespace: 'valkey-system', trustDomain: 'test', sidecarImage: 'sidecar' },
+      operator: {
+        version: '0.1.0',
+        namespace: 'valkey-system',
+        trustDomain: 'test',
+        sidecarImage: 'sidecar',
+        term: this.term,
+      },
       children: [...this.children.values()],
       pods: this.pods.map((pod) => viewPod(pod, this.now)),
       claims: Array.from(this.volumes.keys(), (ordinal) => ({
@@ -107,6 +116,7 @@ export class SimulatedCluster {
       })),
       kubernetesNodes: [],
       certificates: this.certificates,
+      failures: this.failures,
     };
   }
 

@@ -3,9 +3,10 @@ import { labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@
 import { compareVersions, formatVersion, parseVersion, SLOT_COUNT } from '@valkey-operator/valkey';
 import { selectorLabels } from '../builders/metadata.ts';
 import type { Decision, PlanView } from '../decision.ts';
+import type { Course } from '../orchestration/course.ts';
+import { isChange } from '../orchestration/progress.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
 import type { Finding, Health } from './health.ts';
-import { describeOrchestration } from './orchestration.ts';
 import { isPaused, PAUSED } from './paused.ts';
 import { formatTime } from './time.ts';
 
@@ -13,15 +14,15 @@ export interface Situation {
   readonly health: Health;
   /** Of pods, worst first. */
   readonly problems: readonly Finding[];
-  /** What the plan does or waits for. */
-  readonly decision: Decision | undefined;
+  /** What the plan does or waits for, and what comes after. */
+  readonly course: Course;
 }
 
 /** The status of the cluster, as `kubectl get` and `kubectl describe` show it. */
 export function summarize(view: PlanView, situation: Situation): ValkeyClusterSummary {
   const { snapshot, topology } = view;
   const { cluster, spec, certificates } = snapshot;
-  const { health, decision } = situation;
+  const { health, course } = situation;
   const { name, namespace } = cluster.metadata;
   const version = oldestVersion(view);
   const expiries = [certificates.intermediate, certificates.sidecar].flatMap((each) => (each ? [each.notAfter] : []));
@@ -40,12 +41,14 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
     endpoint: `${name}.${namespace}.svc:${ports.valkey}`,
     effectiveSpecHash: createHash('sha256').update(canonical(spec)).digest('hex').slice(0, 16),
     ...(expiries.length > 0 && { certificateExpiry: formatTime(Math.min(...expiries)) }),
-    ...(decision && { orchestration: describeOrchestration(view, decision) }),
+    ...(course.orchestration && { orchestration: course.orchestration }),
+    ...(course.pending.length > 0 && { pendingOrchestrations: [...course.pending] }),
     conditions: writeConditions(snapshot, describeConditions(view, situation)),
   };
 }
 
-function describeConditions(view: PlanView, { health, problems, decision }: Situation): ConditionTexts {
+function describeConditions(view: PlanView, { health, problems, course }: Situation): ConditionTexts {
+  const { decision } = course;
   const { snapshot, topology } = view;
   const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view) };
   const held = decision?.held ? decision : undefined;
@@ -87,12 +90,13 @@ function describeHealth({ topology: { shardCount, replicasPerShard } }: PlanView
   return `All ${SLOT_COUNT} slots are served by ${shardCount} primaries, each with ${replicas} in sync.`;
 }
 
-function choosePhase({ topology }: PlanView, { health, decision }: Situation): Phase {
+function choosePhase({ topology }: PlanView, { health, course }: Situation): Phase {
+  const { decision, orchestration } = course;
   const isServed = health.servedSlots === SLOT_COUNT;
   if (decision?.held && !isServed) return 'Failed';
   if (topology.creating && health.shortcomings.length > 0) return 'Pending';
   if (!isServed) return 'Failed';
-  return decision?.kind === 'ScaleReplicas' ? 'Updating' : 'Running';
+  return orchestration && isChange(orchestration.kind) ? 'Updating' : 'Running';
 }
 
 function oldestVersion({ topology }: PlanView): string | undefined {

@@ -51,6 +51,8 @@ export class ClusterController {
   readonly #queue: WorkQueue;
   readonly #told = new ToldEvents();
   readonly #pace = new DetailPace();
+  /** By cluster: what of its last plan failed, for the next one to know. */
+  readonly #failures = new Map<string, readonly string[]>();
 
   constructor(context: ClusterControllerContext) {
     this.#context = context;
@@ -100,7 +102,7 @@ export class ClusterController {
     if (!cluster || cluster.spec.management === 'Unbound') return this.#letGo(ref);
     if (!leadership.isValid()) return;
     this.#forgetGonePods(cluster);
-    const snapshot = await observeCluster(this.#context, cluster);
+    const snapshot = await this.#observe(cluster);
     const plan = decide(snapshot);
     recorder.record(snapshot, plan);
     this.#connect(snapshot, plan);
@@ -119,6 +121,7 @@ export class ClusterController {
     reports.retain(namespace, name, new Set());
     this.#told.selectNew(formatKey({ namespace, name }), []);
     this.#pace.forget(formatKey({ namespace, name }));
+    this.#failures.delete(formatKey({ namespace, name }));
   }
 
   #forgetGonePods({ metadata: { namespace, name } }: Live<ValkeyCluster>): void {
@@ -138,12 +141,26 @@ export class ClusterController {
     sessions.want(namespace, name, plan.stayConnected ? sidecars : []);
   }
 
-  #act(snapshot: ClusterSnapshot, plan: Plan): Promise<'done' | 'outdated'> {
+  async #observe(cluster: Live<ValkeyCluster>): Promise<ClusterSnapshot> {
+    const failures = this.#failures.get(keyOf(cluster));
+    const snapshot = await observeCluster(this.#context, cluster);
+    return failures ? { ...snapshot, failures } : snapshot;
+  }
+
+  async #act(snapshot: ClusterSnapshot, plan: Plan): Promise<'done' | 'outdated'> {
     const { uid, generation, deletionTimestamp } = snapshot.cluster.metadata;
-    return executePlan(this.#context, snapshot, plan, () => {
+    const key = formatKey(snapshot.cluster.metadata);
+    const isCurrent = () => {
       const now = this.#context.caches.clusters.get(snapshot.cluster.metadata)?.metadata;
       return now?.uid === uid && now.generation === generation && now.deletionTimestamp === deletionTimestamp;
-    });
+    };
+    this.#failures.delete(key);
+    try {
+      return await executePlan(this.#context, snapshot, plan, isCurrent);
+    } catch (error) {
+      if (error instanceof ActionFailed) this.#failures.set(key, [error.message]);
+      throw error;
+    }
   }
 
   /** When to come back for what could not be written, or not yet. */

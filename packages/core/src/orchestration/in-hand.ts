@@ -1,0 +1,61 @@
+import type { Action } from '../actions.ts';
+import { childNames } from '../builders/names.ts';
+import type { Decision, PlanView } from '../decision.ts';
+import { isServing } from '../status/health.ts';
+import { isOwner } from '../topology.ts';
+
+/**
+ * The pods that a change has in hand: those that it takes out of service or adds by this decision, and those of the
+ * looks before that are not well yet. What is wrong with them is its own doing; what is wrong with others is a fault.
+ */
+export function findPodsInHand(view: PlanView, decision: Decision, before: readonly string[] = []): string[] {
+  const unwell = findUnwell(view);
+  const touched = [...findTouched(view, decision), ...findNewcomers(view)];
+  const names = new Set([...before.filter((pod) => unwell.has(pod)), ...touched]);
+  return [...names].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+}
+
+/** Whether everything that is wrong is the work of the change that has these pods in hand. */
+export function isOwnDoing(view: PlanView, inHand: readonly string[] = []): boolean {
+  return [...findUnwell(view)].every((pod) => inHand.includes(pod));
+}
+
+/** Pods that are missing, or do not serve in a shard as they should. */
+function findUnwell({ topology }: PlanView): Set<string> {
+  const { missing, shards, strays, orphans, silent } = topology;
+  const idle = shards.flatMap(({ primary, replicas }) => [
+    ...(primary.report.ready ? [] : [primary]),
+    ...replicas.filter((replica) => !isServing(replica)),
+  ]);
+  return new Set([
+    ...missing.map(({ name }) => name),
+    ...[...strays, ...orphans, ...idle].map(({ pod }) => pod.name),
+    ...silent.filter(isOwner).flatMap(({ podName }) => podName ?? []),
+  ]);
+}
+
+function findTouched(view: PlanView, { stages = [], pods: kept = Infinity }: Decision): string[] {
+  const leaving = view.snapshot.pods.filter(({ ordinal }) => ordinal >= kept);
+  return [...leaving.map(({ name }) => name), ...stages.flat().flatMap((action) => touchedBy(view, action))];
+}
+
+/** Who loses its primary is out of sync for a moment too. */
+function touchedBy(view: PlanView, action: Action): string[] {
+  const replaces = action.type === 'DeletePod';
+  const moves =
+    action.type === 'CommandNode' && (action.command.do === 'failover' || action.command.do === 'replicate');
+  if (!replaces && !moves) return [];
+  const shard = view.topology.shards.find(({ primary, replicas }) =>
+    [primary, ...replicas].some(({ pod }) => pod.name === action.pod),
+  );
+  const isCrewAffected = shard && (replaces ? shard.primary.pod.name === action.pod : action.command.do === 'failover');
+  if (!isCrewAffected) return [action.pod];
+  return [shard.primary, ...shard.replicas].map(({ pod }) => pod.name);
+}
+
+/** Pods that the spec asks for and the StatefulSet does not yet. */
+function findNewcomers({ snapshot, topology }: PlanView): string[] {
+  const { observedPods = topology.wantedPods, wantedPods } = topology;
+  const { pod } = childNames(snapshot.cluster.metadata.name);
+  return Array.from({ length: Math.max(0, wantedPods - observedPods) }, (_, index) => pod(observedPods + index));
+}

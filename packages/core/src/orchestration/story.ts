@@ -1,0 +1,27 @@
+import type { Plan } from '../actions.ts';
+import type { PlanView } from '../decision.ts';
+import type { Course } from './course.ts';
+
+/**
+ * Begin, change of hands and end of operations, once each. Repairs tell what they do themselves. No text has anything in it
+ * that another look would word differently: told twice, it must be the same.
+ */
+export function tellStory({ snapshot }: PlanView, { orchestration, isNew, ended }: Course): Plan['events'] {
+  const { generation } = snapshot.cluster.metadata;
+  const told: Plan['events'][number][] = ended
+    .filter(({ kind }) => kind !== 'Heal')
+    .map(({ kind, startedAt }) => ({
+      reason: 'OrchestrationFinished',
+      message: `${kind}, which began at ${startedAt}, has ended.`,
+    }));
+  if (!orchestration || orchestration.kind === 'Heal') return told;
+  const { kind, id } = orchestration;
+  const before = snapshot.cluster.status?.orchestration;
+  const isInherited = before?.id === id && before.term !== undefined && before.term !== orchestration.term;
+  if (isNew) {
+    told.push({ reason: 'OrchestrationStarted', message: `${kind} begins, for generation ${generation} of the spec.` });
+  } else if (isInherited) {
+    told.push({ reason: 'OrchestrationResumed', message: `${kind} ${id} goes on under a new leader of the operator.` });
+  }
+  return told;
+}
