@@ -8,6 +8,8 @@ import { openWorkspace } from './support/kube-workspace.ts';
 
 const { namespace, client } = await openWorkspace('kube-lease');
 
+const PATIENCE = { timeout: 30_000 };
+
 describe('a lease', () => {
   interface Candidate {
     process: ChildProcess;
@@ -35,13 +37,13 @@ describe('a lease', () => {
 
   test('passes on from a frozen, a stopped and a killed leader, each time with a greater epoch', async () => {
     const a = candidate('a');
-    await expect.poll(() => a.lines, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => a.lines, PATIENCE).toHaveLength(1);
     const b = candidate('b');
 
     a.process.kill('SIGSTOP');
-    await expect.poll(() => b.lines, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => b.lines, PATIENCE).toHaveLength(1);
     a.process.kill('SIGCONT');
-    await expect.poll(() => a.lines, { timeout: 10_000 }).toEqual([a.lines[0], a.lines[0]?.replace('leads', 'ends')]);
+    await expect.poll(() => a.lines, PATIENCE).toEqual([a.lines[0], a.lines[0]?.replace('leads', 'ends')]);
     expect(await holder()).toBe('b');
 
     b.process.kill('SIGTERM');
@@ -52,7 +54,7 @@ describe('a lease', () => {
 
     const c = candidate('c');
     a.process.kill('SIGKILL');
-    await expect.poll(() => c.lines, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => c.lines, PATIENCE).toHaveLength(1);
     const epochs = [a.lines[0], b.lines[0], a.lines[2], c.lines[0]].map(epochOf);
     expect(epochs).toEqual([0, 1, 2, 3].map((later) => epochOf(a.lines[0]) + later));
   });

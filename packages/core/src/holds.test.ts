@@ -1,5 +1,5 @@
 import { annotations } from '@valkey-operator/api';
-import { SLOT_COUNT } from '@valkey-operator/valkey';
+import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import type { Plan } from './actions.ts';
 import { planCluster } from './plan.ts';
@@ -126,7 +126,36 @@ describe('a primary that came back without its data', () => {
   });
 });
 
+describe('a primary that has keys but lost its slots', () => {
+  it('is left to Valkey at first, and shown to a person when that does not help', () => {
+    const cluster = bear({ replicas: 0 });
+    cluster.change({ replicasPerMaster: 1 });
+    settle(cluster);
+    const replica = cluster.pods.find(({ node }) => node?.role === 'replica');
+    Object.assign(replica?.node ?? {}, { role: 'primary', primaryId: undefined, slots: SlotSet.empty });
+    const first = cluster.reconcile();
+    expect(condition(first, 'Degraded').message).not.toContain('FLUSHALL');
+    expect(first.events).toEqual([]);
+    cluster.now += 61_000;
+    const later = cluster.reconcile();
+    expect(condition(later, 'Degraded').message).toContain('run FLUSHALL on it');
+    expect(later.events).toMatchObject([{ reason: 'ReplicaMissing' }]);
+  });
+});
+
 describe('what people wrote', () => {
+  it('waits for the leftovers of a deleted cluster of the same name', () => {
+    const cluster = new SimulatedCluster();
+    const owner = { kind: 'ValkeyCluster', name: 'demo', uid: 'its predecessor', controller: true };
+    const metadata = { name: 'demo', uid: 'theirs', ownerReferences: [owner] };
+    cluster.children.set('StatefulSet/demo', { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata });
+    const plan = cluster.reconcile();
+    expect([plan.stages, plan.events]).toEqual([[], []]);
+    expect(condition(plan, 'Ready')).toMatchObject({
+      message: expect.stringContaining('belongs to a deleted cluster of this name'),
+    });
+  });
+
   it('is refused when an object of a needed name is not ours, and nothing is created beside it', () => {
     const cluster = new SimulatedCluster();
     cluster.children.set('StatefulSet/demo', {

@@ -43,7 +43,12 @@ export interface ChildObject {
     readonly resourceVersion?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly { readonly uid: string; readonly controller?: boolean }[];
+    readonly ownerReferences?: readonly {
+      readonly uid: string;
+      readonly kind: string;
+      readonly name: string;
+      readonly controller?: boolean;
+    }[];
     readonly deletionTimestamp?: string;
   };
   readonly [field: string]: unknown;

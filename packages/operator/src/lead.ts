@@ -4,6 +4,7 @@ import type { CredentialSource, OnPeerRefused } from '@valkey-operator/rpc/opera
 import type { Caches } from './caches.ts';
 import type { Authorities } from './certificates/authorities.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
+import { CommandPace } from './cluster/command-pace.ts';
 import { createSnapshotRecorder, noRecorder } from './cluster/snapshot-recorder.ts';
 import { fenceWrites } from './fence-writes.ts';
 import { dropLeaderLabel, takeLeaderLabel } from './leader-label.ts';
@@ -61,6 +62,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     leadership,
     events,
     plan: planCluster,
+    pace: new CommandPace(),
     operator: { version, namespace, trustDomain, sidecarImage: '', term: epoch },
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,

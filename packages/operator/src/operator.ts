@@ -15,6 +15,7 @@ import { requireRights } from './rights.ts';
 import { watchState } from './state-metrics.ts';
 import { heedEpochClaims } from './wire/epoch-claims.ts';
 import { createGateway } from './wire/gateway.ts';
+import { isFarewell } from './wire/farewell.ts';
 import { ReportBook } from './wire/report-book.ts';
 
 const LEASE = 'valkey-operator';
@@ -40,7 +41,11 @@ export async function runOperator(options: OperatorOptions, log: Logger, ended: 
   const credentials = new CredentialHolder(await authorities.issueOperatorCredentials());
   keepCredentialsFresh(credentials, authorities, log, stop.signal);
   const onRefused = recordRefusals({
-    log: ({ reason, message, peer }) => log.warn({ reason, peer: peer.address, error: message }, 'peer refused'),
+    log: (refusal) => {
+      const { reason, message, peer } = refusal;
+      const level = isFarewell(refusal, caches.clusters) ? 'debug' : 'warn';
+      log[level]({ reason, peer: peer.address, error: message }, 'peer refused');
+    },
     count: (reason) => metrics.refusals.inc({ reason }),
   });
   // The kubelet starts a container again only when the one before has ended: its lease need not run out.

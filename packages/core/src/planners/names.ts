@@ -1,6 +1,7 @@
 import { buildChildren } from '../builders/children.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { isControlledBy } from '../expectation.ts';
+import type { ChildObject } from '../snapshot.ts';
 
 const LOOK_AGAIN_MS = 10_000;
 
@@ -14,11 +15,10 @@ export function planNames({ snapshot }: PlanView): Decision | undefined {
   const [first] = taken;
   if (first === undefined) return undefined;
   const what = `${first.kind} ${first.metadata.name}`;
-  // What a deleted cluster of the same name has left is on its way out.
-  if (first.metadata.deletionTimestamp) {
+  if (first.metadata.deletionTimestamp || isOfNamesake(first, cluster.metadata.name)) {
     return {
       reason: 'WaitingForPods',
-      message: `Waiting until ${what}, which is being deleted, is gone.`,
+      message: `Waiting until ${what}, which belongs to a deleted cluster of this name, is gone.`,
       wakeAfterMs: LOOK_AGAIN_MS,
     };
   }
@@ -28,4 +28,10 @@ export function planNames({ snapshot }: PlanView): Decision | undefined {
     held: true,
     wakeAfterMs: LOOK_AGAIN_MS,
   };
+}
+
+/** There is only one of a name at a time, so the other is gone, and what it leaves is collected in a moment. */
+function isOfNamesake({ metadata }: ChildObject, name: string): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return owner?.kind === 'ValkeyCluster' && owner.name === name;
 }

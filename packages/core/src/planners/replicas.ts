@@ -2,9 +2,13 @@ import type { Action } from '../actions.ts';
 import { assignNewcomers } from '../assignment.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { crowding, type Placed } from '../placement.ts';
+import { conditionAge } from '../status/conditions.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, isOwner, type Member, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
+
+/** After this time Valkey will not do by itself what it has not done yet. */
+const PATIENCE_MS = 60_000;
 
 interface Attachment {
   readonly replica: Member;
@@ -12,8 +16,9 @@ interface Attachment {
 }
 
 /** Gives every node without a shard one, and every shard the replicas that it lacks (C3). */
-export function planReplicas({ topology }: PlanView): Decision | undefined {
-  return attachFree(topology) ?? moveSurplus(topology) ?? reportUnusable(topology);
+export function planReplicas(view: PlanView): Decision | undefined {
+  const { topology } = view;
+  return attachFree(topology) ?? moveSurplus(topology) ?? reportUnusable(view);
 }
 
 /** Nodes that serve nothing. As many as there are shards without a primary are kept: they may be needed as such. */
@@ -90,13 +95,18 @@ function follow({ replica, primary }: Attachment): Action {
   return order(replica, { do: 'replicate', primaryId: primary.id }, 'ReplicaAttached', guard);
 }
 
-/** Valkey makes no replica of a node that has keys, and nobody but a person may throw them away. */
-function reportUnusable({ orphans }: Topology): Decision | undefined {
-  const loaded = orphans.filter(hasKeys).map(({ pod }) => pod.name);
-  if (loaded.length === 0) return undefined;
+/**
+ * Valkey makes no replica of a node that has keys, and nobody but a person may throw them away. But a primary whose slots were
+ * taken over while it was away is such a node too, until it hears of that and follows its successor by itself.
+ */
+function reportUnusable({ topology, snapshot }: PlanView): Decision | undefined {
+  const loaded = listNames(topology.orphans.filter(hasKeys).map(({ pod }) => pod.name));
+  if (loaded === '') return undefined;
+  const isLasting = conditionAge(snapshot, 'Ready', 'False') > PATIENCE_MS;
+  const remedy = 'so it cannot become a replica. If the keys are not needed, run FLUSHALL on it.';
   return {
     reason: 'ReplicaMissing',
-    message: `${listNames(loaded)} has keys but no slots, so it cannot become a replica. If the keys are not needed, run FLUSHALL on it.`,
-    held: true,
+    message: `${loaded} has keys but no slots, ${isLasting ? remedy : 'and has not been made a replica by Valkey yet.'}`,
+    held: isLasting,
   };
 }

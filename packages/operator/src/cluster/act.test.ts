@@ -6,9 +6,10 @@ import { CommandResultSchema, FailureReason, RefusalReason } from '@valkey-opera
 import type { CommandRequest, OperatorSession } from '@valkey-operator/rpc/operator';
 import { describe, expect, test } from 'vitest';
 import { createMetrics } from '../metrics.ts';
-import { aCluster, CLUSTER_PATH, FakeLeadership, quietLog } from '../testing/builders.ts';
+import { aCluster, FakeLeadership, quietLog } from '../testing/builders.ts';
 import { aPlan, aSnapshot } from '../testing/plans.ts';
 import { type ActContext, executePlan } from './act.ts';
+import { CommandPace } from './command-pace.ts';
 
 type Outcome = Parameters<typeof create<typeof CommandResultSchema>>[1];
 
@@ -30,17 +31,21 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     client: new KubeClient({ transport: api.transport }),
     caches: {
       children: new Map(),
+      clusters: { get: () => undefined } as never,
       secrets: { get: (ref: { name: string }) => api.get(`/api/v1/namespaces/apps/secrets/${ref.name}`) } as never,
     },
-    sessions: { find: (uid) => (uid === 'demo-0-uid' ? ({ send } as unknown as OperatorSession) : undefined) },
+    sessions: {
+      whenOpen: async (uid) => (uid === 'demo-0-uid' ? ({ send } as unknown as OperatorSession) : undefined),
+    },
+    pace: new CommandPace(),
     authorities: { issueIntermediate: issue('ca'), issueSidecarCertificate: issue('sidecar') },
     leadership,
     onStale: (epoch) => claims.push(epoch),
     metrics: createMetrics(),
     log: quietLog,
   };
-  const execute = (stages: Action[][], isCurrent = () => true) =>
-    executePlan(context, aSnapshot(), aPlan(stages), isCurrent);
+  const execute = (stages: Action[][], { isCurrent = (): boolean => true, snapshot = aSnapshot() } = {}) =>
+    executePlan(context, snapshot, aPlan(stages), isCurrent);
   const writes = () => api.requests.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
   return { api, leadership, sent, claims, issued, execute, writes };
 }
@@ -73,7 +78,7 @@ describe('a plan', () => {
   test('is left when the cluster has changed since', async () => {
     const { execute, issued } = aWorld();
     const stages: Action[][] = [[{ type: 'IssueIntermediate' }], [{ type: 'IssueSidecarCertificate' }]];
-    expect(await execute(stages, () => false)).toBe('outdated');
+    expect(await execute(stages, { isCurrent: () => false })).toBe('outdated');
     expect(issued).toEqual(['ca']);
   });
 
@@ -123,17 +128,10 @@ describe('an action', () => {
     ['AddFinalizer', ['theirs'], ['theirs', 'valkey.io/finalizer']],
     ['RemoveFinalizer', ['valkey.io/finalizer', 'theirs'], ['theirs']],
   ] as const)('%s on %o leaves %o, unless somebody changed the list', async (type, present, expected) => {
-    const { api, leadership } = aWorld();
-    api.put(CLUSTER_PATH, {});
+    const { api, execute } = aWorld();
     api.intercept = () => json(200, {});
-    const context = { ...aWorld(), client: new KubeClient({ transport: api.transport }), leadership };
     const cluster = aCluster(present ? { finalizers: [...present] } : {});
-    await executePlan(
-      { ...(context as unknown as ActContext), metrics: createMetrics(), log: quietLog },
-      aSnapshot({ cluster }),
-      aPlan([[{ type }]]),
-      () => true,
-    );
+    await execute([[{ type }]], { snapshot: aSnapshot({ cluster }) });
     expect(bodyOf(api.requests[0]!)).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'cluster-uid' },
       { op: 'test', path: '/metadata/finalizers', value: present ?? null },
@@ -158,6 +156,14 @@ describe('a command', () => {
     const { execute, claims } = aWorld({ outcome: { outcome: { case: 'refusal', value } } });
     await expect(execute([[replicate]])).rejects.toThrow('demo-0 refused: no (role: expected replica, is primary)');
     expect(claims).toEqual([]);
+  });
+
+  test('that was refused is not sent again at once', async () => {
+    const value = { reason: RefusalReason.GUARD, message: 'no' };
+    const { execute, sent } = aWorld({ outcome: { outcome: { case: 'refusal', value } } });
+    await expect(execute([[replicate]])).rejects.toThrow('demo-0 refused: no');
+    await expect(execute([[replicate]])).rejects.toThrow('demo-0 refused this a moment ago');
+    expect(sent).toHaveLength(1);
   });
 
   test('that Valkey refuses fails with what Valkey said', async () => {

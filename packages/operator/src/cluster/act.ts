@@ -16,14 +16,16 @@ import type { Metrics } from '../metrics.ts';
 import { childResource, valkeyClusters } from '../resources.ts';
 import { toCommandRequest } from '../wire/node-command.ts';
 import type { Sessions } from '../wire/sessions.ts';
+import { CommandHeld, type CommandPace } from './command-pace.ts';
 import { describeAction, describeOutcome } from './describe-action.ts';
-import { whenSeen } from './when-seen.ts';
+import { whenSeen, whenShown } from './when-seen.ts';
 
 export interface ActContext {
   /** Writes only while the term is valid. */
   client: KubeClient;
-  caches: Pick<Caches, 'children' | 'secrets'>;
-  sessions: Pick<Sessions, 'find'>;
+  caches: Pick<Caches, 'children' | 'clusters' | 'secrets'>;
+  sessions: Pick<Sessions, 'whenOpen'>;
+  pace: CommandPace;
   authorities: Pick<Authorities, 'issueIntermediate' | 'issueSidecarCertificate'>;
   leadership: Leadership;
   onStale: (highestEpoch: bigint, sidecar: { namespace: string; cluster: string; pod: string }) => void;
@@ -67,7 +69,7 @@ async function execute(context: ActContext, snapshot: ClusterSnapshot, action: A
     log.info(fields, 'action done');
   } catch (error) {
     metrics.actions.inc({ action: action.type, outcome: 'failed' });
-    log.warn({ ...fields, error: String(error) }, 'action failed');
+    log[error instanceof CommandHeld ? 'debug' : 'warn']({ ...fields, error: String(error) }, 'action failed');
     throw error;
   }
 }
@@ -92,7 +94,7 @@ async function perform(context: ActContext, { cluster, spec }: ClusterSnapshot, 
       return labelPod(client, namespace, action);
     case 'AddFinalizer':
     case 'RemoveFinalizer':
-      return setFinalizer(client, cluster, action.type === 'AddFinalizer');
+      return setFinalizer(context, cluster, action.type === 'AddFinalizer');
     case 'IssueIntermediate':
       return whenSeen(caches.secrets, await authorities.issueIntermediate(client, owner));
     case 'IssueSidecarCertificate':
@@ -122,7 +124,7 @@ async function labelPod(
 }
 
 /** Only if the list is still what it was, for it is replaced as a whole. A new status does not matter, a new version does not tell. */
-async function setFinalizer(client: KubeClient, cluster: ValkeyCluster, wanted: boolean): Promise<void> {
+async function setFinalizer({ client, caches }: ActContext, cluster: ValkeyCluster, wanted: boolean): Promise<void> {
   const { namespace, name, uid, finalizers: present } = cluster.metadata;
   const others = present?.filter((entry) => entry !== finalizer) ?? [];
   await client.jsonPatch(valkeyClusters, { namespace, name }, [
@@ -130,14 +132,20 @@ async function setFinalizer(client: KubeClient, cluster: ValkeyCluster, wanted: 
     { op: 'test', path: '/metadata/finalizers', value: present ?? null },
     { op: 'add', path: '/metadata/finalizers', value: wanted ? [...others, finalizer] : others },
   ]);
+  // Without its last finalizer it is gone.
+  const isSet = (seen: ValkeyCluster | undefined) => !seen || seen.metadata.finalizers?.includes(finalizer) === wanted;
+  await whenShown(caches.clusters, { namespace, name }, isSet);
 }
 
 /** The pod is named by its uid: a session to its successor of the same name is not meant. */
 async function commandNode(context: ActContext, action: NodeAction, { metadata }: ValkeyCluster): Promise<void> {
-  const session = context.sessions.find(action.guard.podUid);
+  const { sessions, pace } = context;
+  pace.check(action);
+  const session = await sessions.whenOpen(action.guard.podUid);
   if (!session) throw new ActionFailed(`no session to ${action.pod}`);
   const { outcome } = await session.send(toCommandRequest(action));
-  if (outcome.case === 'done') return;
+  if (outcome.case === 'done') return pace.forget(action);
+  pace.slowDown(action);
   if (outcome.case === 'refusal' && outcome.value.reason === RefusalReason.STALE_EPOCH) {
     const { namespace, name: cluster } = metadata;
     context.onStale(outcome.value.highestEpoch, { namespace, cluster, pod: action.pod });

@@ -19,6 +19,7 @@ import { aPlan, operator } from '../testing/plans.ts';
 import { ReportBook } from '../wire/report-book.ts';
 import type { SidecarAddress } from '../wire/sidecar-link.ts';
 import { ClusterController, type ClusterControllerContext } from './cluster-controller.ts';
+import { CommandPace } from './command-pace.ts';
 import { noRecorder } from './snapshot-recorder.ts';
 
 const PODS = `/api/v1/namespaces/${namespace}/pods`;
@@ -44,7 +45,12 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
     reports,
     leadership,
     operator,
-    sessions: { find: () => undefined, want: (_namespace, _cluster, sidecars) => wanted.push([...sidecars]) },
+    sessions: {
+      find: () => undefined,
+      whenOpen: () => Promise.resolve(undefined),
+      want: (_namespace, _cluster, sidecars) => wanted.push([...sidecars]),
+    },
+    pace: new CommandPace(),
     authorities: {
       rootCertificate: 'root',
       issueIntermediate: () => Promise.reject(new Error('no CA today')),

@@ -28,7 +28,7 @@ import { subscribeWakeUps } from './wake-ups.ts';
 export interface ClusterControllerContext extends ObserveContext, ActContext {
   client: KubeClient;
   caches: Caches;
-  sessions: Pick<Sessions, 'find' | 'want'>;
+  sessions: Pick<Sessions, 'find' | 'want' | 'whenOpen'>;
   authorities: ObserveContext['authorities'] & ActContext['authorities'];
   plan: typeof planCluster;
   events: Pick<EventRecorder, 'record'>;

@@ -1,7 +1,7 @@
 import { configMaps, KubeClient, ResourceCache } from '@valkey-operator/kube';
 import { FakeApi, settle } from '@valkey-operator/kube/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { whenSeen } from './when-seen.ts';
+import { whenSeen, whenShown } from './when-seen.ts';
 
 const COLLECTION = '/api/v1/namespaces/apps/configmaps';
 
@@ -40,6 +40,14 @@ describe('whenSeen', () => {
     expect(await isDone(seen)).toBe(false);
     api.put(`${COLLECTION}/a`, { data: { version: 'as written' } });
     expect(await isDone(seen)).toBe(true);
+  });
+
+  test('waits until an object that was deleted is gone', async () => {
+    const { api, cache, written } = await aCache();
+    const gone = whenShown(cache, written.metadata, (seen) => seen === undefined);
+    expect(await isDone(gone)).toBe(false);
+    api.remove(`${COLLECTION}/a`);
+    expect(await isDone(gone)).toBe(true);
   });
 
   test('does not wait for a cache that is behind for good', async () => {

@@ -1,4 +1,4 @@
-import type { KubeObject, Live, ResourceCache } from '@valkey-operator/kube';
+import type { KubeObject, Live, ObjectRef, ResourceCache } from '@valkey-operator/kube';
 
 const PATIENCE_MS = 2_000;
 
@@ -6,12 +6,20 @@ const PATIENCE_MS = 2_000;
  * Wait until a cache shows what was just written, or something newer. Else the next plan would be made from before the
  * write, and repeat it. A cache that is behind for longer is not waited for: what is done twice is idempotent.
  */
-export function whenSeen(
-  cache: Pick<ResourceCache<KubeObject>, 'get' | 'subscribe'>,
-  written: Live,
+export function whenSeen(cache: Seeing<KubeObject>, written: Live, patienceMs?: number): Promise<void> {
+  return whenShown(cache, written.metadata, (seen) => isAtLeast(seen, written), patienceMs);
+}
+
+type Seeing<T extends KubeObject> = Pick<ResourceCache<T>, 'get' | 'subscribe'>;
+
+/** The same for what is not told by a version, such as that an object is gone. */
+export function whenShown<T extends KubeObject>(
+  cache: Seeing<T>,
+  ref: ObjectRef,
+  isAsWritten: (seen: Live<T> | undefined) => boolean,
   patienceMs: number = PATIENCE_MS,
 ): Promise<void> {
-  const isSeen = (): boolean => isAtLeast(cache.get(written.metadata), written);
+  const isSeen = (): boolean => isAsWritten(cache.get(ref));
   if (isSeen()) return Promise.resolve();
   return new Promise((resolve) => {
     const end = (): void => {
@@ -21,7 +29,7 @@ export function whenSeen(
     };
     const timer = setTimeout(end, patienceMs);
     const unsubscribe = cache.subscribe(({ object }) => {
-      if (object.metadata.name === written.metadata.name && isSeen()) end();
+      if (object.metadata.name === ref.name && isSeen()) end();
     });
   });
 }

@@ -73,6 +73,16 @@ describe('sessions', () => {
     expect(outcome.case).toBe('done');
   });
 
+  test('that are being opened are waited for, those that nobody wants are not', async () => {
+    const sidecar = await aSidecar();
+    const { sessions } = await sessionsTo(sidecar.port);
+    sessions.want(namespace, 'demo', [demo]);
+    expect(sessions.find(demo.podUid)).toBeUndefined();
+    expect(await sessions.whenOpen(demo.podUid)).toBe(sessions.find(demo.podUid));
+    expect(sessions.find(demo.podUid)).toBeDefined();
+    expect(await sessions.whenOpen('another')).toBeUndefined();
+  });
+
   test('end when they are no longer wanted, and leave those of other clusters alone', async () => {
     const sidecar = await aSidecar();
     const { sessions } = await sessionsTo(sidecar.port);

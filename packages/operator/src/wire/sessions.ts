@@ -1,6 +1,9 @@
 import type { OperatorSession } from '@valkey-operator/rpc/operator';
 import { type SidecarAddress, SidecarLink, type SidecarLinkOptions } from './sidecar-link.ts';
 
+/** Ample for a handshake on a busy machine; a sidecar that is down holds up its cluster for no longer than this. */
+const OPENING_MS = 2_000;
+
 /**
  * Sessions to the sidecars of clusters in which something is under way. Each is kept open until its cluster is at rest; then
  * heartbeats are enough. They belong to one term as leader and end with it.
@@ -18,6 +21,11 @@ export class Sessions {
   /** How many are held or being opened. */
   get size(): number {
     return this.#links.size;
+  }
+
+  /** The session to a pod; one that is just being opened is waited for, though not for long. */
+  whenOpen(podUid: string): Promise<OperatorSession | undefined> {
+    return this.#links.get(podUid)?.whenOpen(OPENING_MS) ?? Promise.resolve(undefined);
   }
 
   /** The open session to a pod, if there is one. */

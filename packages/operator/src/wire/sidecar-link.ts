@@ -47,6 +47,7 @@ export class SidecarLink {
   #retryMs = FIRST_RETRY_MS;
   #endPause = (): void => {};
   #closed = false;
+  readonly #waiting = new Set<() => void>();
 
   constructor(sidecar: SidecarAddress, options: SidecarLinkOptions) {
     const { trustDomain, credentials, onRefused, port = ports.sidecarGrpc } = options;
@@ -66,6 +67,18 @@ export class SidecarLink {
     return this.#session;
   }
 
+  /** The session, as soon as there is one; nothing when that takes longer than `ms`. */
+  async whenOpen(ms: number): Promise<OperatorSession | undefined> {
+    if (this.#session) return this.#session;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#waiting.add(resolve);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+    return this.#session;
+  }
+
   /** The sidecar was heard of another way, so it is up: the next try need not wait. */
   retryNow(): void {
     this.#retryMs = FIRST_RETRY_MS;
@@ -76,6 +89,7 @@ export class SidecarLink {
   close(): void {
     this.#closed = true;
     this.#endPause();
+    this.#endWaits();
     void (this.#session?.close() ?? Promise.resolve()).finally(this.#channel.close);
   }
 
@@ -97,6 +111,7 @@ export class SidecarLink {
       if (this.#closed) return await session.close();
       this.#session = session;
       this.#retryMs = FIRST_RETRY_MS;
+      this.#endWaits();
       onChange(sidecar);
       const error = await session.over;
       this.#session = undefined;
@@ -109,6 +124,10 @@ export class SidecarLink {
       const stale = findStaleLeader(error);
       if (stale) onStale(stale.highestEpoch, sidecar);
     }
+  }
+
+  #endWaits(): void {
+    for (const end of this.#waiting) end();
   }
 
   #pause(): Promise<void> {
