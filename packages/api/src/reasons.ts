@@ -14,6 +14,7 @@ export const reasons = {
   OrchestrationFailed: warning('A step failed and its policy says to stop; the message names the step.'),
   OrchestrationResumed: normal('The operator restarted and went on where it had been.'),
   WaitingForMaintenanceWindow: normal('A disruptive change waits for the next maintenance window.'),
+  Reconfiguring: normal('Changed settings are put into effect on the running nodes.'),
   Paused: normal('The annotation valkey.io/paused holds all actions.'),
   Unbound: normal('The operator has let go; the sidecars keep the nodes healthy.'),
   Deleting: normal('The resource is being deleted.'),

@@ -69,6 +69,7 @@ export type NodeCommand =
   | { readonly do: 'failover'; readonly mode: 'coordinated' | 'force' | 'takeover' }
   | { readonly do: 'forget'; readonly nodeIds: readonly string[] }
   | { readonly do: 'reset'; readonly hard: boolean }
+  | { readonly do: 'setConfig'; readonly settings: Readonly<Record<string, string>>; readonly hash: string }
   | { readonly do: 'releaseGate'; readonly decision: 'keep-data' | 'discard-data' | 'new-node' };
 
 /** What one look at a cluster leads to. */

@@ -1,5 +1,6 @@
 import type { OrchestrationKind, Reason } from '@valkey-operator/api';
 import type { Action, NodeAction, NodeCommand, NodeGuard, Plan } from './actions.ts';
+import type { NodeSettings } from './builders/settings.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import type { Member, Topology } from './topology.ts';
 
@@ -15,6 +16,8 @@ export interface Decision {
   readonly stages?: Plan['stages'];
   /** How many pods the StatefulSet shall have from now on, where that is less than it has. */
   readonly pods?: number;
+  /** Settings that every node runs with now, to be kept for the next start of each. */
+  readonly settings?: NodeSettings;
   /** What it is a part of, where that is not plain healing. */
   readonly kind?: OrchestrationKind;
   /** Where in its orchestration this is. */

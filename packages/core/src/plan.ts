@@ -5,6 +5,7 @@ import { chooseCourse, type Course } from './orchestration/course.ts';
 import { writeLog } from './orchestration/log.ts';
 import { tellStory } from './orchestration/story.ts';
 import { planBirth } from './planners/birth.ts';
+import { planConfig, planRefusedConfig } from './planners/config.ts';
 import { planDeletion } from './planners/deletion.ts';
 import { planFailover } from './planners/failover.ts';
 import { planForget } from './planners/forget.ts';
@@ -38,7 +39,7 @@ const repairs: readonly Planner[] = [
 ];
 
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
-const changes: readonly Planner[] = [planScaleIn, planSpread, planLeftoverClaims];
+const changes: readonly Planner[] = [planConfig, planScaleIn, planSpread, planLeftoverClaims, planRefusedConfig];
 
 /** Timers are a backstop: what ends a wait is an event. */
 const BACKSTOP_MS = 10_000;

@@ -114,11 +114,24 @@ export interface NodeView {
     readonly syncedOnce: boolean;
   };
   readonly memory?: { readonly usedBytes: number; readonly maxBytes: number; readonly keys: number };
-  readonly config: { readonly runningHash: string; readonly renderedHash: string; readonly message: string };
+  readonly config: NodeConfigView;
   readonly dataState: 'empty' | 'identity-only' | 'present' | 'unknown';
   readonly certificate?: { readonly thumbprint: string; readonly notAfter: number };
   readonly ready: boolean;
   readonly message: string;
+}
+
+export interface NodeConfigView {
+  /** Of the settings that Valkey runs with, and of those that its next start would read. */
+  readonly runningHash: string;
+  readonly renderedHash: string;
+  readonly message: string;
+  /** Settings whose new value waits for a restart of Valkey. */
+  readonly restartFor?: readonly string[];
+  /** Settings that somebody else has changed since they were put into effect. */
+  readonly drift?: readonly { readonly name: string; readonly is: string; readonly should: string }[];
+  /** The settings that Valkey refused last, and its words for it. */
+  readonly rejected?: { readonly hash: string; readonly message: string };
 }
 
 export interface NodeClusterView {

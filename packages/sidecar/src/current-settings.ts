@@ -1,7 +1,7 @@
 import type { Log } from './log.ts';
 import { readSettings, watchSettings } from './settings.ts';
 
-/** The settings as they lie on disk now; Valkey may run with others (see NodeMemory.runningHash). */
+/** The settings as they lie on disk now; Valkey may run with others (see SettingsInEffect). */
 export class CurrentSettings {
   readonly #file: string;
   readonly #log: Log;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { NodeSettings } from './settings.ts';
 
 /** A peer as this node last knew it. */
 export interface KnownPeer {
@@ -22,12 +23,26 @@ export interface Membership {
   readonly peers: readonly KnownPeer[];
 }
 
+/** What the running Valkey was started with, or what was set since. */
+export interface RunningSettings extends NodeSettings {
+  /** What CONFIG GET answered once they were in effect: what is different later, somebody else has changed. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Settings whose new value waits for a restart. */
+  readonly restartFor?: readonly string[];
+}
+
+/** Settings that Valkey would not take. */
+export interface RejectedSettings {
+  readonly hash: string;
+  readonly message: string;
+}
+
 export interface NodeMemory {
   /** Made with the first start and kept: tells an emptied directory from one that was always empty. */
   readonly marker: string;
   readonly membership?: Membership;
-  /** The hash of the settings that the running Valkey was started with, or that were set since. */
-  readonly runningHash: string;
+  readonly running?: RunningSettings;
+  readonly rejected?: RejectedSettings | undefined;
 }
 
 /**
@@ -59,7 +74,7 @@ export class MemoryFiles {
     this.#files = files;
     this.#onProblem = onProblem;
     this.knowsPod = pod !== undefined;
-    this.#current = pod ?? volume ?? { marker: randomUUID(), runningHash: '' };
+    this.#current = pod ?? volume ?? { marker: randomUUID() };
   }
 
   get current(): NodeMemory {
@@ -89,8 +104,8 @@ export class MemoryFiles {
 
   /** Data and identity are given up on purpose: nothing of them may hold up the next start. */
   forgetMembership(): Promise<void> {
-    const { marker, runningHash } = this.#current;
-    this.#current = { marker, runningHash };
+    const { membership: _, ...rest } = this.#current;
+    this.#current = rest;
     return this.save();
   }
 }

@@ -60,6 +60,11 @@ export function renderNodeConf({ settings }: NodeSettings, environment: Environm
   return { opening: CONF_OPENING, rest: `${paths.data}"\n${body}${repeated.join('')}` };
 }
 
+/** What the sidecar sets for its node beside the settings of the spec. */
+export function listOwnedDirectives(environment: Environment): string[] {
+  return Object.keys({ ...defaults, ...ownedDirectives(environment), 'shutdown-on-sigterm': '' });
+}
+
 export function nodeTimeoutMs({ settings }: NodeSettings): number {
   const given = Number(settings['cluster-node-timeout'] ?? defaults['cluster-node-timeout']);
   return Number.isFinite(given) && given > 0 ? given : Number(defaults['cluster-node-timeout']);

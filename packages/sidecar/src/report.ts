@@ -12,6 +12,7 @@ import {
   ProcessState,
   Role,
   type ClusterReportSchema,
+  type ConfigReportSchema,
   type KnownNodeSchema,
   type NodeReport,
   type ProcessReportSchema,
@@ -36,7 +37,7 @@ export interface ReportInput {
   readonly view: ProcessView;
   readonly isStopping: boolean;
   readonly facts: ValkeyFacts | undefined;
-  readonly config: { readonly runningHash: string; readonly renderedHash: string; readonly message: string };
+  readonly config: MessageInitShape<typeof ConfigReportSchema>;
   readonly data: { readonly disk: DataOnDisk; readonly marker: string; readonly freeBytes: bigint };
   readonly certificate: { readonly leaf: CertificateFacts | undefined; readonly message: string };
   readonly readiness: Verdict;

@@ -7,6 +7,7 @@ import type { MemoryFiles } from './node-memory.ts';
 import { paths } from './paths.ts';
 import { judgeReadiness } from './readiness.ts';
 import { buildReport } from './report.ts';
+import type { SettingsInEffect } from './settings-in-effect.ts';
 import { shareNext } from './share-next.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
@@ -17,7 +18,9 @@ export interface ReportsOptions {
   readonly gate: StartGate;
   readonly memory: MemoryFiles;
   readonly certificate: () => { readonly files: CertificateFiles | undefined; readonly message: string };
+  /** As they lie on disk. */
   readonly settings: () => { readonly hash: string; readonly message: string };
+  readonly settingsInEffect: Pick<SettingsInEffect, 'look' | 'report'>;
   readonly leaderEpoch: () => bigint;
   readonly isStopping: () => boolean;
 }
@@ -47,14 +50,15 @@ export class Reports implements ReportSource {
   /** Asks Valkey after the call, never before it: guards are checked against this. */
   async read(): Promise<NodeReport> {
     await this.#lookAnew().catch(() => undefined);
+    await this.#options.settingsInEffect.look().catch(() => undefined);
     return this.current();
   }
 
   /** Of the last look, without asking Valkey. */
   async current(): Promise<NodeReport> {
-    const { environment, watch, gate, memory, certificate, settings, leaderEpoch, isStopping } = this.#options;
+    const { environment, watch, gate, memory, certificate, leaderEpoch, isStopping } = this.#options;
     const { files, message } = certificate();
-    const { hash: renderedHash, message: configMessage } = settings();
+    const { hash: renderedHash, message: configMessage } = this.#options.settings();
     const disk = gate.data ?? (await inspectData(paths.data));
     const free = await freeBytes(paths.data).catch(() => 0n);
     return buildReport({
@@ -66,7 +70,7 @@ export class Reports implements ReportSource {
       view: watch.view,
       isStopping: isStopping(),
       facts: watch.facts,
-      config: { runningHash: memory.current.runningHash, renderedHash, message: configMessage },
+      config: { ...this.#options.settingsInEffect.report, renderedHash, message: configMessage },
       data: { disk, marker: memory.current.marker, freeBytes: free },
       certificate: { leaf: files?.leaf(), message },
       readiness: judgeReadiness(watch.view, watch.facts),

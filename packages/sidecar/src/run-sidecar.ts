@@ -18,7 +18,9 @@ import { OperatorLink } from './operator-link.ts';
 import { paths, ports } from './paths.ts';
 import { createProbeRoutes } from './probes.ts';
 import { judgeReadiness } from './readiness.ts';
+import { listOwnedDirectives } from './render-node-conf.ts';
 import { Reports } from './reports.ts';
+import { SettingsInEffect } from './settings-in-effect.ts';
 import { ensureFifo } from './start-gate/fifo.ts';
 import { askPeers } from './start-gate/peers.ts';
 import { StartGate } from './start-gate/start-gate.ts';
@@ -46,9 +48,12 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
       connect({ address: { path: paths.socket }, timeoutMs: CONNECT_TIMEOUT_MS, clientName: 'sidecar', signal }),
     nextLookMs: (view, facts, unchangedMs) =>
       nextLookMs(view, facts, unchangedMs, reports.isWatched || Date.now() < stayConnectedUntil),
-    onFirstAnswer: async (connection, facts) =>
-      setFirstSettings(connection, facts, { nodeTimeoutMs: await readNodeTimeoutMs(), log }),
+    onFirstAnswer: async (connection, facts) => {
+      await setFirstSettings(connection, facts, { nodeTimeoutMs: await readNodeTimeoutMs(), log });
+      await settingsInEffect.noteFirstAnswer((...args) => connection.call(args, { timeoutMs: CONNECT_TIMEOUT_MS }));
+    },
   });
+  const settingsInEffect = new SettingsInEffect({ node: watch, memory, owned: listOwnedDirectives(environment) });
   const operator = new OperatorLink({
     environment,
     log,
@@ -78,7 +83,14 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     onStart: () => watch.noteStart(),
   });
   const isTerminating = () => termination.hasBegun;
-  const handlers = createHandlers({ watch, gate, memory, isTerminating, nodeTimeoutMs: readNodeTimeoutMs });
+  const handlers = createHandlers({
+    watch,
+    gate,
+    memory,
+    settings: settingsInEffect,
+    isTerminating,
+    nodeTimeoutMs: readNodeTimeoutMs,
+  });
   const executor = new CommandExecutor({
     handlers: logCommands(log, (outcome) => increase(commands, outcome ?? 'done'), handlers),
     checkGuard: async (guard) => findGuardMismatch(guard, await reports.read()),
@@ -90,6 +102,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     memory,
     certificate: () => certificates,
     settings: () => settings.verdict,
+    settingsInEffect,
     leaderEpoch: () => executor.leaderEpoch,
     isStopping: isTerminating,
   });

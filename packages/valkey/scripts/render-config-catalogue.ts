@@ -5,26 +5,35 @@ const releaseLines = ['8.0', '8.1', '9.1'];
 
 export const catalogueFile = new URL('../src/config/catalogue-data.ts', import.meta.url);
 
-function readNames(file: string): Set<string> {
+/** Names with their values; of a list of names alone the values are empty. */
+function readSettings(file: string): Map<string, string> {
   const text = readFileSync(new URL(`../data/${file}.txt`, import.meta.url), 'utf8');
-  return new Set(
-    text
-      .split('\n')
-      .map((line) => line.split(' ')[0] ?? '')
-      .filter((name) => name !== ''),
+  const lines = text.split('\n').filter((line) => line !== '');
+  return new Map(
+    lines.map((line) => {
+      const [name = '', ...words] = line.split(' ');
+      return [name, words.join(' ')];
+    }),
   );
 }
 
 /** The catalogue as TypeScript, so that the pure planner and the bundled sidecar have it without reading a file. */
 export function renderCatalogue(): string {
   const lines = releaseLines.map((line) => ({
-    known: readNames(`configs-${line}`),
-    immutable: readNames(`immutable-${line}`),
+    known: readSettings(`configs-${line}`),
+    immutable: readSettings(`immutable-${line}`),
   }));
-  const names = [...new Set(lines.flatMap(({ known }) => [...known]))].toSorted();
+  const names = [...new Set(lines.flatMap(({ known }) => [...known.keys()]))].toSorted();
   const letter = (name: string, line: (typeof lines)[number]) => {
     if (!line.known.has(name)) return '-';
     return line.immutable.has(name) ? 'i' : 'm';
+  };
+  const key = (name: string) => (/^[a-z_]+$/.test(name) ? name : `'${name}'`);
+  const defaultOf = (name: string) => {
+    const values = lines.flatMap(({ known }) => known.get(name) ?? []);
+    const isSteady = values.every((value) => value === values[0]);
+    const written = isSteady ? values.slice(0, 1) : lines.map(({ known }) => known.get(name) ?? '');
+    return `[${written.map((value) => `'${value}'`).join(', ')}]`;
   };
   return `// Made by scripts/generate-config-catalogue.ts from data/*.txt. Do not edit.
 
@@ -32,7 +41,12 @@ export const releaseLines = [${releaseLines.map((line) => `'${line}'`).join(', '
 
 /** A letter per release line: m mutable at run time, i immutable, - does not exist. */
 export const settings: Readonly<Record<string, string>> = {
-${names.map((name) => `  ${/^[a-z_]+$/.test(name) ? name : `'${name}'`}: '${lines.map((line) => letter(name, line)).join('')}',`).join('\n')}
+${names.map((name) => `  ${key(name)}: '${lines.map((line) => letter(name, line)).join('')}',`).join('\n')}
+};
+
+/** What a setting is when nobody sets it: for all release lines, or one value per line. */
+export const defaults: Readonly<Record<string, readonly string[]>> = {
+${names.map((name) => `  ${key(name)}: ${defaultOf(name)},`).join('\n')}
 };
 `;
 }

@@ -5,11 +5,14 @@
 export { parseClusterInfo, type ClusterInfo } from './cluster-info.ts';
 export { ClusterNodesSyntaxError, parseClusterNodes, type ClusterNode, type OpenSlot } from './cluster-nodes.ts';
 export { parseClusterSlots, type NodeAddress, type SlotOwner, type SlotRoute } from './cluster-slots.ts';
-export { canSetLive, classifySetting, knowsSetting, type SettingClass } from './config/catalogue.ts';
+export { canSetLive, classifySetting, defaultOfSetting, knowsSetting, type SettingClass } from './config/catalogue.ts';
 export { quoteConfWord, splitConfLine, UnsafeConfTextError } from './config/conf-quoting.ts';
 export { parseMemorySize } from './config/memory-size.ts';
+export { nearestSetting } from './config/nearest-setting.ts';
 export { isOwnedSetting, ownedSettings } from './config/owned-settings.ts';
 export { parseConf, renderConf, type ConfSettings } from './config/render-conf.ts';
+export { checkRestartOnlyValue } from './config/restart-only-value.ts';
+export { canonicalValue, isSameValue } from './config/same-value.ts';
 export { formatSaveRules, parseSaveRules, type SaveRule } from './config/save-rules.ts';
 export { canLoadFilesOf, hasFeature, type ValkeyFeature } from './features.ts';
 export { MissingFieldError } from './fields.ts';

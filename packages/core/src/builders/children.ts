@@ -3,7 +3,7 @@ import type { ChildObject, OperatorView } from '../snapshot.ts';
 import { childMetadata, selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
 import { buildPodTemplate } from './pod-template.ts';
-import { buildSettings } from './settings.ts';
+import { buildSettings, type NodeSettings, SETTINGS_KEY } from './settings.ts';
 
 export interface ChildrenInput {
   readonly cluster: ValkeyCluster;
@@ -11,6 +11,8 @@ export interface ChildrenInput {
   readonly operator: OperatorView;
   /** Pods to have at present, where that is not yet what the spec asks for. */
   readonly replicas?: number;
+  /** Settings that are in effect at present, where those are not yet what the spec asks for. */
+  readonly settings?: NodeSettings | undefined;
 }
 
 /** Pods that a cluster of this spec has. */
@@ -70,13 +72,13 @@ function buildServiceAccount({ cluster, spec }: ChildrenInput): ChildObject {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false };
 }
 
-function buildConfigMap({ cluster, spec }: ChildrenInput): ChildObject {
+function buildConfigMap({ cluster, spec, settings }: ChildrenInput): ChildObject {
   const metadata = childMetadata({ ...cluster, spec }, childNames(cluster.metadata.name).configMap);
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata,
-    data: { 'settings.json': JSON.stringify(buildSettings(spec), null, 2) },
+    data: { [SETTINGS_KEY]: JSON.stringify(settings ?? buildSettings(spec), null, 2) },
   };
 }
 

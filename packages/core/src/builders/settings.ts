@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
+import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
+import { childNames } from './names.ts';
 
 /**
  * Of the memory limit, this much is for data. The rest is for what Valkey does not count as data: replication and client
  * buffers, fragmentation, and the pages that a forked child copies while clients write.
  */
 const MAXMEMORY_SHARE = 0.75;
+
+/** Where the ConfigMap has them. */
+export const SETTINGS_KEY = 'settings.json';
 
 export interface NodeSettings {
   readonly hash: string;
@@ -21,6 +26,28 @@ export function buildSettings(spec: EffectiveClusterSpec): NodeSettings {
     ...Object.fromEntries(Object.entries(spec.config ?? {}).map(([key, value]) => [key.toLowerCase(), value])),
   };
   return { hash: hashSettings(settings), settings };
+}
+
+/**
+ * Settings that are in effect: what the ConfigMap says, for nothing is written there that not every node has accepted.
+ * Undefined when there is none, or when somebody has written into it.
+ */
+export function settingsInEffect({ cluster, children }: ClusterSnapshot): NodeSettings | undefined {
+  const name = childNames(cluster.metadata.name).configMap;
+  const found = children.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
+  const settings = found && parseSettings(found);
+  return settings && hashSettings(settings.settings) === settings.hash ? settings : undefined;
+}
+
+function parseSettings(configMap: ChildObject): NodeSettings | undefined {
+  const text = (configMap['data'] as Record<string, string> | undefined)?.[SETTINGS_KEY];
+  try {
+    const { hash, settings } = JSON.parse(text ?? '') as NodeSettings;
+    const isMap = typeof settings === 'object' && Object.values(settings).every((value) => typeof value === 'string');
+    return typeof hash === 'string' && isMap ? { hash, settings } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Frozen by a golden test: were this to change, an upgrade of the operator alone would restart every pod of the fleet. */
@@ -57,3 +84,22 @@ function replicationSettings({ replication }: EffectiveClusterSpec): Record<stri
 function yesNo(value: boolean): string {
   return value ? 'yes' : 'no';
 }
+
+/** The field of the spec that a setting comes from. */
+export function fieldOfSetting({ config }: EffectiveClusterSpec, name: string): string {
+  const isOwn = Object.keys(config ?? {}).some((key) => key.toLowerCase() === name);
+  return isOwn ? `spec.config["${name}"]` : (FIELDS[name] ?? `spec.config["${name}"]`);
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  maxmemory: 'spec.resources.limits.memory',
+  save: 'spec.backup.database.save',
+  appendonly: 'spec.backup.aof.enabled',
+  appendfsync: 'spec.backup.aof.appendfsync',
+  'auto-aof-rewrite-percentage': 'spec.backup.aof.autoAofRewritePercentage',
+  'auto-aof-rewrite-min-size': 'spec.backup.aof.autoAofRewriteMinSize',
+  'repl-diskless-sync': 'spec.replication.disklessSync',
+  'repl-diskless-sync-delay': 'spec.replication.disklessSyncDelay',
+  'min-replicas-to-write': 'spec.replication.minReplicasToWrite',
+  'min-replicas-max-lag': 'spec.replication.minReplicasMaxLag',
+};

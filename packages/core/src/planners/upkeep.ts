@@ -1,6 +1,7 @@
 import { finalizer } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { buildChildren } from '../builders/children.ts';
+import { settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { findDifferences } from '../differences.ts';
 import { findStatefulSet } from '../expectation.ts';
@@ -11,7 +12,7 @@ export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision 
   const { cluster } = snapshot;
   // Pods are added at once, but only let go when nothing depends on them any more: that is for planScaleIn to say.
   const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
-  const children = buildChildren({ ...snapshot, replicas });
+  const children = buildChildren({ ...snapshot, replicas, settings: settingsToKeep(snapshot, topology, decision) });
   const issued = planCertificates(snapshot);
   const applied = children.flatMap((child) => applyIfDifferent(child, snapshot));
   const isStatefulSet = (action: Action) => action.type === 'ApplyChild' && action.object.kind === 'StatefulSet';
@@ -43,6 +44,11 @@ export function planCertificates({ certificates, now }: ClusterSnapshot): Action
 export function nextRenewal({ snapshot: { certificates, now } }: PlanView): number | undefined {
   const times = [certificates.intermediate, certificates.sidecar].flatMap((each) => (each ? [each.renewAt - now] : []));
   return times.length > 0 ? Math.max(0, Math.min(...times)) : undefined;
+}
+
+/** Until the cluster is formed, what the spec asks for is what the nodes start with; then only what they have accepted. */
+function settingsToKeep(snapshot: ClusterSnapshot, { formed }: PlanView['topology'], decision: Decision | undefined) {
+  return decision?.settings ?? (formed ? settingsInEffect(snapshot) : undefined);
 }
 
 function applyIfDifferent(wanted: ChildObject, snapshot: PlanView['snapshot']) {

@@ -1,5 +1,6 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction, NodeGuard } from '../actions.ts';
+import type { NodeSettings } from '../builders/settings.ts';
 import type { SimulatedCluster } from './simulated-cluster.ts';
 import { follow, freshIdentity, type SimulatedNode } from './simulated-node.ts';
 import type { RunningPod } from './simulated-pod.ts';
@@ -44,9 +45,19 @@ export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command
       if (node.role === 'primary' && !node.data.isEmpty) return false;
       Object.assign(node, { ...freshIdentity(command.hard ? cluster.nextId('node') : node.id), data: SlotSet.empty });
       return true;
+    case 'setConfig':
+      return setConfig(pod, command);
     case 'releaseGate':
       return false;
   }
+}
+
+function setConfig(pod: RunningPod, { settings, hash }: NodeSettings): boolean {
+  const [refused] = Object.entries(settings).filter(([, value]) => pod.refuses.has(value));
+  const message = refused && `CONFIG SET failed (possibly related to argument '${refused[0]}') - no such value`;
+  pod.rejected = message ? { hash, message } : undefined;
+  if (!message) pod.settings = { settings, hash };
+  return !message;
 }
 
 function meet({ bus }: SimulatedCluster, pod: RunningPod, { nodeId, ip }: { nodeId: string; ip: string }): boolean {

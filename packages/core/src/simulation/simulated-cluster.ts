@@ -1,6 +1,7 @@
 import { annotations, builtInDefaults, type EffectiveClusterSpec, type ValkeyCluster } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Plan } from '../actions.ts';
+import { settingsInEffect } from '../builders/settings.ts';
 import { planCluster } from '../plan.ts';
 import type { CertificateView, ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
@@ -198,6 +199,7 @@ export class SimulatedCluster {
     // Keys of slots that it believes to be nobody's make a node claim them.
     const known = identity ?? { ...freshIdentity(this.nextId('node')), slots: data };
     pod.process = 'running';
+    pod.settings = settingsInEffect(this.snapshot()) ?? pod.settings;
     pod.node = {
       ...known,
       table: new Map(Array.from(known.table, ([id, line]) => [id, { ...line, connected: false }])),
@@ -243,6 +245,9 @@ export class SimulatedCluster {
       heard: true,
       lastReport: undefined,
       labels: {},
+      settings: { hash: '', settings: {} },
+      rejected: undefined,
+      refuses: new Set(),
     };
   }
 

@@ -1,3 +1,4 @@
+import type { NodeSettings } from '../builders/settings.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
@@ -15,6 +16,12 @@ export interface SimulatedPod {
   heard: boolean;
   lastReport: NodeView | undefined;
   labels: Record<string, string>;
+  /** What its Valkey runs with. */
+  settings: NodeSettings;
+  /** What its Valkey refused last. */
+  rejected: { readonly hash: string; readonly message: string } | undefined;
+  /** Values that its Valkey does not take. */
+  readonly refuses: Set<string>;
 }
 
 export interface RunningPod extends SimulatedPod {
@@ -74,7 +81,12 @@ function viewNode(pod: SimulatedPod, now: number): NodeView {
       },
       memory: { usedBytes: 1_000_000, maxBytes: 0, keys: node.data.count },
     }),
-    config: { runningHash: 'hash', renderedHash: 'hash', message: '' },
+    config: {
+      runningHash: pod.settings.hash,
+      renderedHash: pod.settings.hash,
+      message: '',
+      ...(pod.rejected && { rejected: pod.rejected }),
+    },
     dataState: 'unknown',
     ready: isReady,
     message: '',

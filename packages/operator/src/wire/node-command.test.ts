@@ -26,6 +26,10 @@ const commands: { [K in NodeCommand['do']]: { command: Extract<NodeCommand, { do
   },
   forget: { command: { do: 'forget', nodeIds: ['x'] }, payload: { case: 'forget', value: { nodeIds: ['x'] } } },
   reset: { command: { do: 'reset', hard: true }, payload: { case: 'reset', value: { hard: true } } },
+  setConfig: {
+    command: { do: 'setConfig', settings: { hz: '20' }, hash: 'h2' },
+    payload: { case: 'setConfig', value: { values: { hz: '20' }, configHash: 'h2' } },
+  },
   releaseGate: {
     command: { do: 'releaseGate', decision: 'new-node' },
     payload: { case: 'releaseGate', value: { decision: GateDecision.NEW_NODE } },

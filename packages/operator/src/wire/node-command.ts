@@ -59,6 +59,8 @@ function toPayload(command: NodeCommand): Payload {
       return { case: 'forget', value: { nodeIds: [...command.nodeIds] } };
     case 'reset':
       return { case: 'reset', value: { hard: command.hard } };
+    case 'setConfig':
+      return { case: 'setConfig', value: { values: { ...command.settings }, configHash: command.hash } };
     case 'releaseGate':
       return { case: 'releaseGate', value: { decision: GATE_DECISIONS[command.decision] } };
   }

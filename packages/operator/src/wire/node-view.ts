@@ -4,6 +4,7 @@ import {
   CertificatePurpose,
   type ClusterReport,
   ClusterState,
+  type ConfigReport,
   DataState,
   GateReason,
   type KnownNode,
@@ -36,17 +37,25 @@ export function toNodeView(report: NodeReport, receivedAt: number, live: boolean
     ...(memory && {
       memory: { usedBytes: Number(memory.usedBytes), maxBytes: Number(memory.maxBytes), keys: Number(memory.keys) },
     }),
-    config: {
-      runningHash: config?.runningHash ?? '',
-      renderedHash: config?.renderedHash ?? '',
-      message: config?.message ?? '',
-    },
+    config: toConfig(config),
     dataState: DATA_STATES[report.data?.state ?? DataState.UNSPECIFIED] ?? 'unknown',
     ...(certificate?.notAfter && {
       certificate: { thumbprint: certificate.thumbprint, notAfter: timestampMs(certificate.notAfter) },
     }),
     ready: report.readiness?.ready ?? false,
     message: report.readiness?.message ?? '',
+  };
+}
+
+function toConfig(config: ConfigReport | undefined): NodeView['config'] {
+  const { restartFor = [], drift = [], rejectedHash, rejectedMessage = '' } = config ?? {};
+  return {
+    runningHash: config?.runningHash ?? '',
+    renderedHash: config?.renderedHash ?? '',
+    message: config?.message ?? '',
+    ...(restartFor.length > 0 && { restartFor }),
+    ...(drift.length > 0 && { drift: drift.map(({ name, is, should }) => ({ name, is, should })) }),
+    ...(rejectedHash && { rejected: { hash: rejectedHash, message: rejectedMessage } }),
   };
 }
 

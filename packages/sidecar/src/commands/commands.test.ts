@@ -10,7 +10,6 @@ import { forget } from './forget.ts';
 import { meet } from './meet.ts';
 import { refuseWhile } from './observe.ts';
 import { replicate } from './replicate.ts';
-import { setConfig } from './set-config.ts';
 import { setSlot } from './set-slot.ts';
 import { addSlots, deleteSlots } from './slots.ts';
 
@@ -223,24 +222,6 @@ it('forget leaves alone whom the node does not know', async () => {
   await run(forget(node), 'forget', { nodeIds: ['old', 'unknown'] });
   expect(node.commands).toEqual(['CLUSTER FORGET old']);
   expect(await run(forget(node), 'forget', { nodeIds: ['unknown'] })).toMatchObject(unchanged);
-});
-
-describe('setConfig', () => {
-  const values = { maxmemory: '1gb', 'maxmemory-policy': 'noeviction' };
-
-  it('sets all values in one command, and only then the hash', async () => {
-    const hashes: (string | undefined)[] = [];
-    const memory = { update: async (change: { runningHash?: string }) => void hashes.push(change.runningHash) };
-    const node = new ScriptedNode({});
-    await run(setConfig(node, memory), 'setConfig', { values, configHash: 'h2' });
-    expect(node.commands).toEqual(['CONFIG SET maxmemory 1gb maxmemory-policy noeviction']);
-    expect(hashes).toEqual(['h2']);
-
-    const stubborn = new ScriptedNode({}, () => new ValkeyError('ERR CONFIG SET failed'));
-    const outcome = await run(setConfig(stubborn, memory), 'setConfig', { values, configHash: 'h3' });
-    expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
-    expect(hashes).toEqual(['h2']);
-  });
 });
 
 it('nothing is begun while the pod is being terminated', async () => {

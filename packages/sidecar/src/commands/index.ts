@@ -1,5 +1,6 @@
 import type { CommandHandlers } from '@valkey-operator/rpc/sidecar';
 import type { MemoryFiles } from '../node-memory.ts';
+import type { SettingsInEffect } from '../settings-in-effect.ts';
 import type { StartGate } from '../start-gate/start-gate.ts';
 import type { ValkeyWatch } from '../valkey-watch.ts';
 import { bumpEpoch, setConfigEpoch } from './epochs.ts';
@@ -22,13 +23,14 @@ export interface CommandDependencies {
   readonly watch: ValkeyWatch;
   readonly gate: StartGate;
   readonly memory: MemoryFiles;
+  readonly settings: SettingsInEffect;
   readonly isTerminating: () => boolean;
   readonly nodeTimeoutMs: () => Promise<number>;
 }
 
 /** Everything the operator can order. The guard of a command has been checked when its handler is called. */
 export function createHandlers(dependencies: CommandDependencies): CommandHandlers {
-  const { watch, gate, memory, isTerminating, nodeTimeoutMs } = dependencies;
+  const { watch, gate, memory, settings, isTerminating, nodeTimeoutMs } = dependencies;
   const handlers: CommandHandlers = {
     meet: meet(watch),
     addSlots: addSlots(watch, nodeTimeoutMs),
@@ -40,7 +42,7 @@ export function createHandlers(dependencies: CommandDependencies): CommandHandle
     setSlot: setSlot(watch),
     bumpEpoch: bumpEpoch(watch),
     setConfigEpoch: setConfigEpoch(watch),
-    setConfig: setConfig(watch, memory),
+    setConfig: setConfig(settings),
     migrateSlots: migrateSlots(watch),
     cancelSlotMigrations: cancelSlotMigrations(watch),
     moveKeys: moveKeys(() => watch.connection),

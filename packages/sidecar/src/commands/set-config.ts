@@ -1,10 +1,10 @@
-import type { MemoryFiles } from '../node-memory.ts';
-import { handler, type Node } from './effect.ts';
+import { FailureReason } from '@valkey-operator/rpc';
+import { failed } from '@valkey-operator/rpc/sidecar';
+import type { SettingsInEffect } from '../settings-in-effect.ts';
+import { handler } from './effect.ts';
 
-/** One CONFIG SET of all values: Valkey takes all of them or none. */
-export const setConfig = (node: Node, memory: Pick<MemoryFiles, 'update'>) =>
+export const setConfig = (settings: Pick<SettingsInEffect, 'put'>) =>
   handler<'setConfig'>(async ({ values, configHash }) => {
-    const words = Object.entries(values).flat();
-    if (words.length > 0) await node.call('CONFIG', 'SET', ...words);
-    if (configHash !== '') await memory.update({ runningHash: configHash });
+    const refusal = await settings.put({ hash: configHash, settings: values });
+    return refusal === undefined ? undefined : failed(FailureReason.VALKEY_ERROR, refusal);
   });

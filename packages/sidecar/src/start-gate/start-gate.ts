@@ -94,7 +94,7 @@ export class StartGate {
       this.#order ??= await this.#waitForLeave(this.#data);
       if (this.#order) await this.#obey(this.#order);
       const settings = await this.#waitForSettings(environment);
-      await memory.update({ runningHash: settings.hash });
+      await memory.update({ running: settings });
       await memory.save();
       await writer.write(renderNodeConf(settings, environment).rest);
       this.#order = undefined;

@@ -1,5 +1,5 @@
 import { compareReleaseLines, type ValkeyVersion } from '../version.ts';
-import { releaseLines, settings } from './catalogue-data.ts';
+import { defaults, releaseLines, settings } from './catalogue-data.ts';
 import { isOwnedSetting } from './owned-settings.ts';
 
 /**
@@ -27,16 +27,37 @@ export function canSetLive(version: ValkeyVersion, name: string): boolean {
   return lookUp(version, name) === 'mutable';
 }
 
+/** What the setting is in that version when nobody sets it, as CONFIG GET writes it; undefined where that is not known. */
+export function defaultOfSetting(version: ValkeyVersion, name: string): string | undefined {
+  const key = name.toLowerCase();
+  if (lookUp(version, key) === 'unknown') return undefined;
+  const values = defaults[key] ?? [];
+  const { before } = findNeighbours(version);
+  return values.length === 1 ? values[0] : values[before];
+}
+
+/** Every setting of some version that users may give. */
+export function listSettings(): string[] {
+  return Object.keys(settings).filter((name) => !isOwnedSetting(name));
+}
+
 function lookUp(version: ValkeyVersion, name: string): 'mutable' | 'immutable' | 'unknown' {
   const key = name.toLowerCase();
   const letters = Object.hasOwn(settings, key) ? settings[key] : undefined;
-  const distances = releaseLines.map((line) => compareReleaseLines(parseLine(line), version));
-  const before = distances.findLastIndex((distance) => distance <= 0);
-  const after = distances.findIndex((distance) => distance >= 0);
+  const { before, after } = findNeighbours(version);
   if (letters === undefined || before === -1) return 'unknown';
   const judged = [letters[before], after === -1 ? letters[before] : letters[after]];
   if (judged.includes('-')) return 'unknown';
   return judged.includes('i') ? 'immutable' : 'mutable';
+}
+
+/** The lines of the catalogue around a version: both are the same where it is one of them. */
+function findNeighbours(version: ValkeyVersion): { readonly before: number; readonly after: number } {
+  const distances = releaseLines.map((line) => compareReleaseLines(parseLine(line), version));
+  return {
+    before: distances.findLastIndex((distance) => distance <= 0),
+    after: distances.findIndex((distance) => distance >= 0),
+  };
 }
 
 function parseLine(line: string): ValkeyVersion {

@@ -536,12 +536,16 @@ export const SetConfigEpochSchema: GenMessage<SetConfigEpoch> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_command, 14);
 
 /**
- * CONFIG SET of all values at once, all or nothing.
+ * Makes Valkey run with these settings as far as that takes no restart: one CONFIG SET of what differs, all or nothing, and
+ * each value is read back. A setting that it ran with and that is not here any more goes back to its default. What takes a
+ * restart is only noted, see ConfigReport.restart_for. Valkey's refusal is remembered, see ConfigReport.rejected_hash.
  *
  * @generated from message valkey.sidecar.v1.SetConfig
  */
 export type SetConfig = Message<"valkey.sidecar.v1.SetConfig"> & {
   /**
+   * All settings that follow from the spec, whether they have changed or not.
+   *
    * @generated from field: map<string, string> values = 1;
    */
   values: { [key: string]: string };

@@ -1,0 +1,67 @@
+import type { EffectiveClusterSpec } from '@valkey-operator/api';
+import {
+  checkRestartOnlyValue,
+  classifySetting,
+  formatVersion,
+  nearestSetting,
+  parseVersion,
+  type ValkeyVersion,
+} from '@valkey-operator/valkey';
+import { fieldOfSetting, type NodeSettings } from './builders/settings.ts';
+import type { Member } from './topology.ts';
+
+/** Why settings cannot be put into effect. */
+export interface ConfigRefusal {
+  readonly message: string;
+}
+
+export interface ConfigQuestion {
+  readonly wanted: NodeSettings;
+  readonly inEffect: NodeSettings;
+  readonly spec: EffectiveClusterSpec;
+  readonly members: readonly Member[];
+}
+
+const KEPT = 'Every node keeps its old settings.';
+
+/** By what is known of the versions that run, or by the word of a node that has tried. */
+export function findRefusal({ wanted, inEffect, spec, members }: ConfigQuestion): ConfigRefusal | undefined {
+  const versions = new Map(members.map(({ report }) => [report.process.version ?? '', report.process.version]));
+  for (const text of versions.keys()) {
+    const version = parseVersion(text);
+    const problem = version && judge(version, wanted, inEffect, spec);
+    if (problem) return { message: `${problem} ${KEPT}` };
+  }
+  const refusing = members.find(({ report }) => report.config.rejected?.hash === wanted.hash);
+  const words = refusing?.report.config.rejected?.message;
+  return refusing && words !== undefined ? quote(refusing, words, wanted, spec) : undefined;
+}
+
+function judge(
+  version: ValkeyVersion,
+  { settings }: NodeSettings,
+  inEffect: NodeSettings,
+  spec: EffectiveClusterSpec,
+): string | undefined {
+  const names = Object.keys(settings).toSorted();
+  const unknown = names.find((name) => classifySetting(version, name) === 'unknown');
+  if (unknown !== undefined) {
+    const nearest = nearestSetting(version, unknown);
+    const advice = nearest ? ` Did you mean ${nearest}?` : '';
+    return `${fieldOfSetting(spec, unknown)} is no setting of Valkey ${formatVersion(version)}.${advice}`;
+  }
+  for (const name of names) {
+    const value = settings[name] ?? '';
+    const isNew = classifySetting(version, name) === 'immutable' && inEffect.settings[name] !== value;
+    const problem = isNew ? checkRestartOnlyValue(name, value) : undefined;
+    if (problem) return `${fieldOfSetting(spec, name)} is "${value}" and ${problem}.`;
+  }
+  return undefined;
+}
+
+/** `CONFIG SET failed (possibly related to argument 'x') - argument must be ...` */
+function quote({ pod }: Member, words: string, { settings }: NodeSettings, spec: EffectiveClusterSpec): ConfigRefusal {
+  const [, name] = /related to argument '([^']+)'/.exec(words) ?? [];
+  const what = name === undefined ? 'the settings' : `${fieldOfSetting(spec, name)} = "${settings[name] ?? 'default'}"`;
+  return { message: `Valkey in pod ${pod.name} refuses ${what}: ${words}. ${KEPT}` };
+}

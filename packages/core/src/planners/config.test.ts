@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { buildSettings, settingsInEffect } from '../builders/settings.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { checkPlan } from '../testing/check-plan.ts';
+import { bear, condition, settle } from '../testing/settle.ts';
+
+const policy = (value: string) => ({ config: { 'maxmemory-policy': value } });
+const running = (cluster: SimulatedCluster) =>
+  cluster.pods.map(({ settings }) => settings.settings['maxmemory-policy']);
+const kept = (cluster: SimulatedCluster) =>
+  settingsInEffect(cluster.snapshot())?.settings['maxmemory-policy'] ?? 'default';
+
+describe('a changed setting', () => {
+  it('is tried on one replica, then set on all, and only then kept', () => {
+    const cluster = bear();
+    cluster.change(policy('allkeys-lru'));
+    const steps = ['Try', 'Apply', 'Keep'].map(() => {
+      const { status } = cluster.reconcile(checkPlan(cluster));
+      const ran = running(cluster).filter((value) => value === 'allkeys-lru').length;
+      return { kind: status.orchestration?.kind, step: status.orchestration?.step, ran, kept: kept(cluster) };
+    });
+    expect(steps).toEqual([
+      { kind: 'Reconfigure', step: 1, ran: 1, kept: 'default' },
+      { kind: 'Reconfigure', step: 2, ran: 6, kept: 'default' },
+      { kind: 'Reconfigure', step: 3, ran: 6, kept: 'allkeys-lru' },
+    ]);
+    expect(settle(cluster).status.orchestration).toBeUndefined();
+    expect(cluster.pods.find(({ rejected }) => rejected)).toBeUndefined();
+  });
+
+  it('that one node refuses is taken back from all, and told in its words', () => {
+    const cluster = bear();
+    const stubborn = cluster.primaries[1]!;
+    stubborn.refuses.add('as-you-like');
+    cluster.change(policy('as-you-like'));
+    for (let round = 0; round < 8; round += 1) cluster.reconcile(checkPlan(cluster));
+    expect(new Set(running(cluster))).toEqual(new Set([undefined]));
+    expect(kept(cluster)).toBe('default');
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.stages).toEqual([]);
+    const message = `Valkey in pod ${stubborn.name} refuses spec.config["maxmemory-policy"] = "as-you-like": CONFIG SET failed (possibly related to argument 'maxmemory-policy') - no such value. Every node keeps its old settings.`;
+    expect(condition(plan, 'Progressing')).toEqual({ status: 'False', reason: 'ConfigRejected', message });
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+  });
+
+  it('can be tried again after it was withdrawn', () => {
+    const cluster = bear();
+    const [first] = cluster.pods;
+    for (const { refuses } of cluster.pods) refuses.add('as-you-like');
+    cluster.change(policy('as-you-like'));
+    for (let round = 0; round < 4; round += 1) cluster.reconcile(checkPlan(cluster));
+    cluster.change({ config: {} });
+    settle(cluster);
+    for (const { refuses } of cluster.pods) refuses.clear();
+    cluster.change(policy('as-you-like'));
+    settle(cluster);
+    expect(first?.settings.settings['maxmemory-policy']).toBe('as-you-like');
+  });
+
+  it.each([
+    [
+      { 'maxmemory-polcy': 'allkeys-lru' },
+      'spec.config["maxmemory-polcy"] is no setting of Valkey 9.1.2. Did you mean maxmemory-policy? Every node keeps its old settings.',
+    ],
+    [
+      { databases: 'many' },
+      'spec.config["databases"] is "many" and must be a whole number from 1 to 2147483647. Every node keeps its old settings.',
+    ],
+  ])('%j is refused before any node hears of it', (config, message) => {
+    const cluster = bear();
+    cluster.change({ config: config as Record<string, string> });
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.stages).toEqual([]);
+    expect(condition(plan, 'Progressing')).toEqual({ status: 'False', reason: 'ConfigRejected', message });
+  });
+
+  it('does not keep other changes waiting when it is refused', () => {
+    const cluster = bear();
+    cluster.change({ config: { 'no-such-thing': '1' }, replicasPerMaster: 0 });
+    for (let round = 0; round < 60; round += 1) {
+      cluster.reconcile(checkPlan(cluster));
+      cluster.tick();
+    }
+    expect(cluster.pods).toHaveLength(3);
+  });
+});
+
+describe('settings', () => {
+  it('are those of the spec on every node in the end, whatever changes meanwhile, whenever the operator is killed', () => {
+    const value = fc.constantFrom('allkeys-lru', 'noeviction', 'volatile-ttl');
+    const event = fc.record({ value, rounds: fc.nat(4), budget: fc.nat(6), restart: fc.nat(5) });
+    fc.assert(
+      fc.property(fc.array(event, { minLength: 1, maxLength: 5 }), (events) => {
+        const cluster = bear();
+        for (const { value: wanted, rounds, budget, restart } of events) {
+          cluster.change(policy(wanted));
+          for (let round = 0; round < rounds; round += 1) cluster.reconcile(checkPlan(cluster));
+          cluster.reconcile(checkPlan(cluster), budget);
+          cluster.killProcess(restart);
+          cluster.tick();
+        }
+        settle(cluster);
+        const { hash } = buildSettings(cluster.spec);
+        expect(cluster.pods.map(({ settings }) => settings.hash)).toEqual(cluster.pods.map(() => hash));
+        expect(settingsInEffect(cluster.snapshot())?.hash).toBe(hash);
+      }),
+      { numRuns: 15 },
+    );
+  });
+});

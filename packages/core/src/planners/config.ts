@@ -1,0 +1,96 @@
+import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
+import { buildSettings, type NodeSettings, settingsInEffect } from '../builders/settings.ts';
+import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import { describeSettingChanges } from '../setting-changes.ts';
+import { listNames } from '../status/list-names.ts';
+import type { Member } from '../topology.ts';
+
+/**
+ * Settings of a running cluster (C5): tried on one node, then set on all, and only then kept for their next start. The
+ * ConfigMap is what is in effect; as soon as one node refuses the new settings, the others go back to that.
+ */
+export function planConfig(view: PlanView): Decision | undefined {
+  const settings = compareSettings(view);
+  if (!settings) return undefined;
+  const { wanted, inEffect, refusal } = settings;
+  const decision =
+    wanted.hash === inEffect.hash || refusal ? returnTo(view, inEffect, refusal) : moveOn(view, wanted, inEffect);
+  return decision && { kind: 'Reconfigure', disruptive: false, ...decision };
+}
+
+/** What a person has to correct. Last of all, for it stands in the way of nothing else. */
+export function planRefusedConfig(view: PlanView): Decision | undefined {
+  const refusal = compareSettings(view)?.refusal;
+  return refusal && { kind: 'Reconfigure', reason: 'ConfigRejected', message: refusal.message, held: true };
+}
+
+function compareSettings({ snapshot, topology }: PlanView) {
+  const inEffect = settingsInEffect(snapshot);
+  if (!topology.formed || !inEffect) return undefined;
+  const wanted = buildSettings(snapshot.spec);
+  const refusal =
+    wanted.hash === inEffect.hash
+      ? undefined
+      : findRefusal({ wanted, inEffect, spec: snapshot.spec, members: topology.members });
+  return { wanted, inEffect, refusal };
+}
+
+const TRY: Step = { name: 'Try on one node', number: 1, of: 3 };
+const APPLY: Step = { name: 'Apply on every node', number: 2, of: 3 };
+const KEEP: Step = { name: 'Keep for the next start', number: 3, of: 3 };
+
+function moveOn({ topology: { members } }: PlanView, wanted: NodeSettings, inEffect: NodeSettings): Decision {
+  const changes = describeSettingChanges(inEffect.settings, wanted.settings);
+  const others = members.filter(({ report }) => report.config.runningHash !== wanted.hash);
+  if (others.length === members.length) {
+    const [first] = others.toSorted((a, b) => Number(isPrimary(a)) - Number(isPrimary(b)));
+    return { step: TRY, ...apply(first ? [first] : [], wanted, `Tries ${changes} on`) };
+  }
+  if (others.length > 0) return { step: APPLY, ...apply(others, wanted, `Sets ${changes} on`) };
+  const message = `All ${members.length} nodes run with ${changes}.`;
+  const events = [{ reason: 'Reconfiguring', message }] as const;
+  return { step: KEEP, reason: 'Reconfiguring', message, settings: wanted, events };
+}
+
+/** Brings back who ran ahead, who started with an older file, and who was changed by hand. */
+function returnTo(
+  { topology: { members } }: PlanView,
+  inEffect: NodeSettings,
+  refusal: ConfigRefusal | undefined,
+): Decision | undefined {
+  const ahead = members.filter(({ report }) => report.config.runningHash !== inEffect.hash);
+  if (ahead.length > 0) return { step: APPLY, ...apply(ahead, inEffect, 'Sets the settings in effect on') };
+  const drifted = members.filter(({ report }) => (report.config.drift ?? []).length > 0);
+  if (drifted.length > 0) return repairDrift(drifted, inEffect);
+  // What was refused once may be tried again when it is asked for again.
+  const resentful = refusal ? [] : members.filter(({ report }) => report.config.rejected !== undefined);
+  return resentful.length > 0
+    ? { step: APPLY, ...apply(resentful, inEffect, 'Confirms the settings in effect on') }
+    : undefined;
+}
+
+function repairDrift(drifted: readonly Member[], inEffect: NodeSettings): Decision {
+  const events = drifted.flatMap(({ pod, report }) =>
+    (report.config.drift ?? []).map(({ name, is, should }) => ({
+      reason: 'DriftRepaired' as const,
+      message: `Valkey in pod ${pod.name}: ${name} is ${is || '""'}, should be ${should || '""'}`,
+    })),
+  );
+  return { step: APPLY, ...apply(drifted, inEffect, 'Puts back settings that were changed by hand on'), events };
+}
+
+function apply(members: readonly Member[], { settings, hash }: NodeSettings, what: string): Decision {
+  const message = `${what} ${listNames(members.map(({ pod }) => pod.name))}.`;
+  // Commands go through sessions; the plan asks for them, and the next look finds them open.
+  if (!members.every(({ report }) => report.live)) return { reason: 'Reconfiguring', message };
+  const command = { do: 'setConfig', settings, hash } as const;
+  return {
+    reason: 'Reconfiguring',
+    message,
+    stages: [members.map((member) => order(member, command, 'Reconfiguring'))],
+  };
+}
+
+function isPrimary({ cluster }: Member): boolean {
+  return cluster.role === 'primary';
+}

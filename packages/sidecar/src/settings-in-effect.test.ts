@@ -1,0 +1,108 @@
+import { type RespValue, ValkeyError } from '@valkey-operator/valkey';
+import { describe, expect, it } from 'vitest';
+import type { NodeMemory } from './node-memory.ts';
+import { SettingsInEffect } from './settings-in-effect.ts';
+import { someFacts } from './testing/valkey-facts.ts';
+
+const before = { hash: 'h1', settings: { maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru', databases: '16' } };
+
+/** As much of a Valkey as CONFIG is about: it holds values, writes sizes in bytes, and takes all or none. */
+function aValkey() {
+  const values: Record<string, string> = {
+    maxmemory: '104857600',
+    'maxmemory-policy': 'allkeys-lru',
+    databases: '16',
+    port: '6379',
+    hz: '10',
+  };
+  const commands: string[] = [];
+  const call = async (...[, verb, ...words]: string[]): Promise<RespValue> => {
+    commands.push([verb, ...words].join(' '));
+    if (verb === 'GET') return new Map(words.flatMap((name) => (name in values ? [[name, values[name]!]] : [])));
+    const pairs = words.flatMap((name, at) => (at % 2 === 0 ? [[name, words[at + 1]!] as const] : []));
+    for (const [name, value] of pairs) {
+      if (value === 'bad') throw new ValkeyError(`ERR CONFIG SET failed (possibly related to argument '${name}')`);
+    }
+    for (const [name, value] of pairs) values[name] = name === 'hz' ? String(Math.min(500, Number(value))) : value;
+    return 'OK';
+  };
+  const sets = () => commands.filter((command) => command.startsWith('SET')).map((command) => command.slice(4));
+  return { node: { call, refresh: async () => someFacts() }, values, sets };
+}
+
+async function start() {
+  const valkey = aValkey();
+  const memory = {
+    current: { marker: 'm', running: before } as NodeMemory,
+    update: async (change: Partial<NodeMemory>) => {
+      memory.current = { ...memory.current, ...change };
+    },
+  };
+  const settings = new SettingsInEffect({ node: valkey.node, memory, owned: ['port', 'cluster-node-timeout'] });
+  await settings.noteFirstAnswer(valkey.node.call);
+  return { ...valkey, settings };
+}
+
+describe('new settings', () => {
+  it('are set where they mean something else than what runs, in one command', async () => {
+    const { settings, sets } = await start();
+    const wanted = { ...before.settings, maxmemory: '104857600', 'maxmemory-policy': 'noeviction', hz: '20' };
+    expect(await settings.put({ hash: 'h2', settings: wanted })).toBeUndefined();
+    expect(sets()).toEqual(['maxmemory-policy noeviction hz 20']);
+    expect(settings.report).toMatchObject({ runningHash: 'h2', restartFor: [], rejectedHash: '' });
+  });
+
+  it('are not set again when they run already', async () => {
+    const { settings, sets } = await start();
+    await settings.put(before);
+    expect(sets()).toEqual([]);
+  });
+
+  it('that are there no more go back to the default', async () => {
+    const { settings, sets } = await start();
+    const { 'maxmemory-policy': _, ...rest } = before.settings;
+    await settings.put({ hash: 'h2', settings: rest });
+    expect(sets()).toEqual(['maxmemory-policy noeviction']);
+  });
+
+  it('that take a restart are noted', async () => {
+    const { settings, sets } = await start();
+    await settings.put({ hash: 'h2', settings: { ...before.settings, databases: '32' } });
+    expect(sets()).toEqual([]);
+    expect(settings.report).toMatchObject({ runningHash: 'h2', restartFor: ['databases'] });
+  });
+
+  it('that Valkey refuses change nothing, and its words are kept until settings are taken', async () => {
+    const { settings, values } = await start();
+    const words = "CONFIG SET failed (possibly related to argument 'maxmemory-policy')";
+    const wanted = { hz: '20', ...before.settings, 'maxmemory-policy': 'bad' };
+    expect(await settings.put({ hash: 'h2', settings: wanted })).toBe(words);
+    expect(values['hz']).toBe('10');
+    expect(settings.report).toMatchObject({ runningHash: 'h1', rejectedHash: 'h2', rejectedMessage: words });
+    await settings.put(before);
+    expect(settings.report).toMatchObject({ rejectedHash: '', rejectedMessage: '' });
+  });
+
+  it('that read back as something else are taken back', async () => {
+    const { settings, values } = await start();
+    const refusal = await settings.put({ hash: 'h2', settings: { ...before.settings, hz: '9999' } });
+    expect(refusal).toBe("Valkey makes 500 of it (possibly related to argument 'hz')");
+    expect(values['hz']).toBe('10');
+    expect(settings.report.runningHash).toBe('h1');
+  });
+});
+
+describe('what somebody else has set', () => {
+  it('is told with what it should be, and put back with the settings, owned ones too', async () => {
+    const { settings, values, sets } = await start();
+    Object.assign(values, { maxmemory: '1', port: '7' });
+    await settings.look();
+    expect(settings.report.drift.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+      { name: 'maxmemory', is: '1', should: '104857600' },
+      { name: 'port', is: '7', should: '6379' },
+    ]);
+    await settings.put(before);
+    expect(sets()).toEqual(['port 6379 maxmemory 100mb']);
+    expect(settings.report.drift).toEqual([]);
+  });
+});

@@ -1,0 +1,126 @@
+import { configMaps } from '@valkey-operator/kube';
+import { Lab } from '@valkey-operator/lab';
+import { expectMap } from '@valkey-operator/valkey';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
+import { underLoad } from '../support/under-load.ts';
+
+/** Settings of a running cluster, and what people do to it behind the operator's back (C5, C6). */
+const namespace = 'config';
+const lab = Lab.open(inject('lab'));
+const { client } = await lab.api();
+const POLL = { timeout: 60_000, interval: 250 };
+const cluster = new TestCluster(lab, client, namespace, 'tuned');
+
+/** What every node says of a setting. */
+async function running(name: string): Promise<unknown[]> {
+  const answers = (await cluster.members()).map(({ ip }) => call(ip, ['CONFIG', 'GET', name]));
+  return (await Promise.all(answers)).map((answer) => expectMap(answer).get(name));
+}
+
+async function kept(): Promise<Record<string, string>> {
+  const { data } = (await client.get(configMaps, { namespace, name: 'tuned-config' })) as { data?: object };
+  const { settings } = JSON.parse((data as Record<string, string>)['settings.json']!) as { settings: object };
+  return settings as Record<string, string>;
+}
+
+/** Which processes run: another pod or another start shows. */
+async function lives(): Promise<unknown[]> {
+  return (await cluster.pods()).map(({ metadata, status }) => [
+    metadata.uid,
+    status?.containerStatuses?.map(({ restartCount }) => restartCount),
+  ]);
+}
+
+const everywhere = (value: string) => Array.from({ length: 6 }, () => value);
+const refusal = async () => (await cluster.waitForReason('Progressing', ['ConfigRejected'])).message;
+const atRest = () => cluster.waitForReason('Progressing', ['Healthy']);
+
+let livesBefore: unknown;
+
+beforeAll(async () => {
+  await createRestrictedNamespace(lab, namespace);
+  await cluster.apply({});
+  await cluster.waitUntilReady();
+  livesBefore = await lives();
+});
+afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
+
+describe('a changed setting', () => {
+  test('is in effect on every node, and kept, without a restart and without a client that notices', async () => {
+    const { gapMs, noiseMs } = await underLoad(cluster, {
+      fault: () =>
+        cluster.apply({
+          config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '300mb', 'notify-keyspace-events': 'KEA' },
+          backup: { aof: { appendfsync: 'always' } },
+        }),
+      heal: async () => {
+        await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('allkeys-lru'));
+        await expect.poll(async () => (await kept())['maxmemory-policy'], POLL).toBe('allkeys-lru');
+      },
+    });
+    expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
+    expect(await running('maxmemory')).toEqual(everywhere(String(300 * 1024 * 1024)));
+    expect(await running('appendfsync')).toEqual(everywhere('always'));
+    await atRest();
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('that is taken away goes back to the default of Valkey', async () => {
+    await cluster.apply({ config: { 'maxmemory-policy': 'allkeys-lru' } });
+    await expect.poll(() => running('notify-keyspace-events'), POLL).toEqual(everywhere(''));
+    await expect.poll(async () => Object.keys(await kept()), POLL).not.toContain('notify-keyspace-events');
+    await atRest();
+  });
+
+  test('that Valkey refuses is in effect nowhere, also not for a pod that starts anew', async () => {
+    const config = { 'maxmemory-policy': 'as-you-like', 'maxmemory-samples': '7' };
+    await underLoad(cluster, {
+      fault: () => cluster.apply({ config }),
+      heal: async () =>
+        expect(await refusal()).toMatch(
+          /^Valkey in pod tuned-\d refuses spec\.config\["maxmemory-policy"\] = "as-you-like": CONFIG SET failed \(possibly related to argument 'maxmemory-policy'\) - argument\(s\) must be one of the following: .*\. Every node keeps its old settings\.$/,
+        ),
+    });
+    expect(await running('maxmemory-policy')).toEqual(everywhere('allkeys-lru'));
+    expect(await running('maxmemory-samples')).toEqual(everywhere('5'));
+    expect((await kept())['maxmemory-policy']).toBe('allkeys-lru');
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test.each([
+    [
+      'a name with a typo',
+      { 'maxmemory-polcy': 'allkeys-lru' },
+      /^spec\.config\["maxmemory-polcy"\] is no setting of Valkey 9\.1\.\d+\. Did you mean maxmemory-policy\? Every node keeps its old settings\.$/,
+    ],
+    [
+      'a unit that Valkey does not know',
+      { maxmemory: '1GiB' },
+      /^Valkey in pod tuned-\d refuses spec\.config\["maxmemory"\] = "1GiB": .*argument must be a memory value.*/,
+    ],
+    [
+      'a value out of range that takes a restart',
+      { 'tcp-backlog': '-1' },
+      /^spec\.config\["tcp-backlog"\] is "-1" and must be a whole number from 0 to 2147483647\. Every node keeps its old settings\.$/,
+    ],
+  ])('with %s is refused', async (_, config, message) => {
+    await cluster.apply({ config: { 'maxmemory-policy': 'allkeys-lru', ...config } });
+    await expect.poll(refusal, POLL).toMatch(message);
+    expect(await running('maxmemory-policy')).toEqual(everywhere('allkeys-lru'));
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('that the operator owns is refused at admission', async () => {
+    await expect(cluster.apply({ config: { port: '7000' } })).rejects.toThrow(
+      'spec.config: Forbidden: must not set port: the operator runs and connects the nodes',
+    );
+  });
+
+  test('that is right again is put into effect', async () => {
+    await cluster.apply({ config: { 'maxmemory-policy': 'volatile-ttl' } });
+    await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('volatile-ttl'));
+    await atRest();
+    expect(await lives()).toEqual(livesBefore);
+  });
+});
