@@ -32,7 +32,10 @@ export function buildSettings(spec: EffectiveClusterSpec): NodeSettings {
  * Settings that are in effect: what the ConfigMap says, for nothing is written there that not every node has accepted.
  * Undefined when there is none, or when somebody has written into it.
  */
-export function settingsInEffect({ cluster, children }: ClusterSnapshot): NodeSettings | undefined {
+export function settingsInEffect({
+  cluster,
+  children,
+}: Pick<ClusterSnapshot, 'cluster' | 'children'>): NodeSettings | undefined {
   const name = childNames(cluster.metadata.name).configMap;
   const found = children.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
   const settings = found && parseSettings(found);

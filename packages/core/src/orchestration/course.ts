@@ -48,10 +48,11 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   };
 }
 
-/** One of each kind, the running one first. */
+/** One of each kind, the running one first; what waits for a person lets the others pass. */
 function inOrder(changes: readonly Decision[], running: OrchestrationKind | undefined): Decision[] {
   const kinds = new Set([...(running ? [running] : []), ...changes.map(kindOf)]);
-  return [...kinds].flatMap((kind) => changes.find((each) => kindOf(each) === kind) ?? []);
+  const ordered = [...kinds].flatMap((kind) => changes.find((each) => kindOf(each) === kind) ?? []);
+  return [...ordered.filter(({ held }) => !held), ...ordered.filter(({ held }) => held)];
 }
 
 function kindOf({ kind = 'Heal' }: Decision): OrchestrationKind {

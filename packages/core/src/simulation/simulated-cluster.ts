@@ -199,7 +199,7 @@ export class SimulatedCluster {
     // Keys of slots that it believes to be nobody's make a node claim them.
     const known = identity ?? { ...freshIdentity(this.nextId('node')), slots: data };
     pod.process = 'running';
-    pod.settings = settingsInEffect(this.snapshot()) ?? pod.settings;
+    pod.settings = settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] }) ?? pod.settings;
     pod.node = {
       ...known,
       table: new Map(Array.from(known.table, ([id, line]) => [id, { ...line, connected: false }])),
