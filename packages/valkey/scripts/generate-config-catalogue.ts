@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { catalogueFile, renderCatalogue } from './render-config-catalogue.ts';
+import { catalogueFile, defaultsFile, renderCatalogue, renderDefaults } from './render-config-catalogue.ts';
 
 writeFileSync(catalogueFile, renderCatalogue());
+writeFileSync(defaultsFile, renderDefaults());

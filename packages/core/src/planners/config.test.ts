@@ -58,7 +58,7 @@ describe('a changed setting', () => {
     expect(first?.settings.settings['maxmemory-policy']).toBe('as-you-like');
   });
 
-  it.each([
+  it.each<[Record<string, string>, string]>([
     [
       { 'maxmemory-polcy': 'allkeys-lru' },
       'spec.config["maxmemory-polcy"] is no setting of Valkey 9.1.2. Did you mean maxmemory-policy? Every node keeps its old settings.',
@@ -69,7 +69,7 @@ describe('a changed setting', () => {
     ],
   ])('%j is refused before any node hears of it', (config, message) => {
     const cluster = bear();
-    cluster.change({ config: config as Record<string, string> });
+    cluster.change({ config });
     const plan = cluster.reconcile(checkPlan(cluster));
     expect(plan.stages).toEqual([]);
     expect(condition(plan, 'Progressing')).toEqual({ status: 'False', reason: 'ConfigRejected', message });

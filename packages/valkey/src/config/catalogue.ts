@@ -1,5 +1,6 @@
 import { compareReleaseLines, type ValkeyVersion } from '../version.ts';
-import { defaults, releaseLines, settings } from './catalogue-data.ts';
+import { releaseLines, settings } from './catalogue-data.ts';
+import { defaults } from './default-values.ts';
 import { isOwnedSetting } from './owned-settings.ts';
 
 /**

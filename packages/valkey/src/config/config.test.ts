@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { catalogueFile, renderCatalogue } from '../../scripts/render-config-catalogue.ts';
+import { catalogueFile, defaultsFile, renderCatalogue, renderDefaults } from '../../scripts/render-config-catalogue.ts';
 import { parseVersion, type ValkeyVersion } from '../version.ts';
 import { settings } from './catalogue-data.ts';
 import { canSetLive, classifySetting, knowsSetting } from './catalogue.ts';
@@ -16,6 +16,7 @@ const v = (text: string): ValkeyVersion => parseVersion(text) ?? { major: 0, min
 describe('the catalogue', () => {
   it('is what its data say', () => {
     expect(readFileSync(catalogueFile, 'utf8')).toBe(renderCatalogue());
+    expect(readFileSync(defaultsFile, 'utf8')).toBe(renderDefaults());
   });
 });
 
