@@ -1,4 +1,5 @@
 import { readFixtures } from '@valkey-operator/api/fixtures';
+import { nodes } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -58,6 +59,15 @@ describe('the ten-line sample', () => {
     for (const replica of members.filter(({ self }) => self.role === 'replica')) {
       const primary = members.find(({ self }) => self.id === replica.self.primaryId)!;
       expect(replica.kubernetesNode).not.toBe(primary.kubernetesNode);
+    }
+  });
+
+  test('tells clients in which zone each node is, so that they can read from the nearest', async () => {
+    const { items } = await client.list(nodes, {});
+    for (const { ip, kubernetesNode } of await cluster.members()) {
+      const labels = items.find(({ metadata }) => metadata.name === kubernetesNode)!.metadata.labels;
+      const zone = labels?.['topology.kubernetes.io/zone'];
+      expect(await call(ip, ['INFO', 'server'])).toContain(`availability_zone:${zone}\r`);
     }
   });
 

@@ -7,6 +7,7 @@ import { signalPodProcess } from '../support/pod-processes.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
+import { formingPhases, phaseOf, timeBirth, type Timetable } from './support/birth-phases.ts';
 import { VALKEY } from './support/data-directory.ts';
 
 /**
@@ -15,30 +16,37 @@ import { VALKEY } from './support/data-directory.ts';
  */
 const KILLS = Number(process.env['KILLS'] ?? 6);
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-/** A birth and a failover with all that follows take about this long on two cores. */
-const WINDOW_MS = { birth: 6000, healing: 12_000 };
-
 const namespace = 'operator-kill';
 const operator = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io/name=valkey-operator' };
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
+/** Failover waits for this; everything else of a healing is like a birth. */
+const NODE_TIMEOUT_MS = 5000;
 const POLL = { timeout: 120_000, interval: 250 };
 
 interface Kill {
   readonly number: number;
-  readonly afterMs: number;
+  /** How far into the time that is meant: 0 its begin, 1 its end. */
+  readonly share: number;
   /** Of the member that is hurt. */
   readonly ordinal: number;
   readonly fault: 'its process is killed' | 'its pod is deleted';
 }
 
 const random = createRandom(SEED);
-const kills = Array.from({ length: KILLS }, (_, index) => {
-  const during = index % 2 === 0 ? 'birth' : 'healing';
-  const afterMs = Math.round(random() * WINDOW_MS[during]);
-  const fault = random() < 0.5 ? 'its process is killed' : 'its pod is deleted';
-  return { number: index + 1, during, afterMs, ordinal: Math.floor(random() * 6), fault } as const;
-});
+const kills = Array.from({ length: KILLS }, (_, index) => ({
+  number: index + 1,
+  share: random(),
+  ordinal: Math.floor(random() * 6),
+  fault: random() < 0.5 ? ('its process is killed' as const) : ('its pod is deleted' as const),
+}));
+/** Births and faults in turn, and births in all their phases in turn. */
+const births = kills
+  .filter((_, index) => index % 2 === 0)
+  .map((kill, index) => ({ ...kill, phase: formingPhases[index % formingPhases.length]! }));
+const faults = kills.filter((_, index) => index % 2 === 1);
+/** How often the operator really died in each phase of a birth. */
+const hits = new Map<string, number>();
 
 beforeAll(() => createRestrictedNamespace(lab, namespace));
 afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
@@ -46,19 +54,26 @@ afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
 describe(`an operator that is killed at random (SEED=${SEED})`, () => {
   const patient = new TestCluster(lab, client, namespace, 'patient');
 
+  let timetable: Timetable;
+
   beforeAll(async () => {
     await patient.apply({});
+    timetable = await timeBirth(patient);
     await patient.waitUntilReady();
   });
   afterAll(() => patient.delete());
 
-  test.each(kills.filter(({ during }) => during === 'birth'))(
-    'kill $number: $afterMs ms into a birth, and the cluster is born',
+  test.each(births)(
+    'kill $number: $share of the way through "$phase" of a birth, and the cluster is born',
     async (kill) => {
       const cluster = new TestCluster(lab, client, namespace, `born-${kill.number}`);
       await usingFreshOperator(async (killOperator) => {
         await cluster.apply({});
-        await killOperator(kill.afterMs);
+        const { from, to } = timetable[kill.phase];
+        await killOperator(from + kill.share * (to - from), async () => {
+          const phase = await phaseOf(cluster);
+          hits.set(phase, (hits.get(phase) ?? 0) + 1);
+        });
         await expectWhole(cluster);
       });
       await cluster.delete();
@@ -66,15 +81,23 @@ describe(`an operator that is killed at random (SEED=${SEED})`, () => {
     },
   );
 
-  test.each(kills.filter(({ during }) => during === 'healing'))(
-    'kill $number: $afterMs ms after a fault on member $ordinal ($fault), and the cluster is healed',
+  test('the kills were spread over the phases of a birth', () => {
+    console.error(
+      `kills by phase: ${JSON.stringify(Object.fromEntries(hits))}, of a birth like ${JSON.stringify(timetable)}`,
+    );
+    // Births differ, so not every kill hits the phase that it was meant for.
+    expect(hits.size).toBeGreaterThanOrEqual(Math.min(4, 1 + Math.ceil(births.length / 6)));
+  });
+
+  test.each(faults)(
+    'kill $number: $share of the way through the healing of member $ordinal ($fault), and the cluster is healed',
     async (kill) => {
       const victim = (await patient.members()).find(({ pod }) => pod.endsWith(`-${kill.ordinal}`))!;
       const { report } = await usingFreshOperator((killOperator) =>
         underLoad(patient, {
           fault: async () => {
             await hurt(victim, kill);
-            await killOperator(kill.afterMs);
+            await killOperator(kill.share * (NODE_TIMEOUT_MS + timetable.settling.to));
           },
           heal: () => expectWhole(patient),
         }),
@@ -88,7 +111,9 @@ describe(`an operator that is killed at random (SEED=${SEED})`, () => {
  * The kubelet lets a container that ends again wait, longer each time; the first time it does not. So each kill gets a pod
  * of its own. The lease is handed over by the old one, which ends in peace.
  */
-async function usingFreshOperator<T>(use: (kill: (afterMs: number) => Promise<void>) => Promise<T>): Promise<T> {
+async function usingFreshOperator<T>(
+  use: (kill: (afterMs: number, before?: () => Promise<void>) => Promise<void>) => Promise<T>,
+): Promise<T> {
   const before = await findOperator();
   if (before.restarts > 0) {
     await client.delete(pods, before);
@@ -96,9 +121,10 @@ async function usingFreshOperator<T>(use: (kill: (afterMs: number) => Promise<vo
     await expect.poll(leader, POLL).toContain((await findOperator()).name);
   }
   const { uid, restarts } = await findOperator();
-  const result = await use(async (afterMs) => {
+  const result = await use(async (afterMs, before = async () => {}) => {
     const led = await leader();
     await sleep(afterMs);
+    await before();
     signalPodProcess(uid, 'node', 'SIGKILL');
     await expect.poll(leader, POLL).not.toBe(led);
   });

@@ -1,59 +1,36 @@
-import { pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
-import {
-  createClusterCa,
-  createOperatorCa,
-  createRootCa,
-  issueOperatorCertificate,
-  issueSidecarCertificate,
-} from '@valkey-operator/pki';
+import { createClusterCa, createRootCa, issueSidecarCertificate } from '@valkey-operator/pki';
 import { type Credentials, readCertificate } from '@valkey-operator/pki/verify';
-import { connectToSidecar, CredentialHolder, findStaleLeader, openSession } from '@valkey-operator/rpc/operator';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { signalPodProcess } from '../support/pod-processes.ts';
 import { createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
 import { OPERATOR_NAMESPACE, Operators } from './support/operators.ts';
-import { beat, readPair, requestToken, trustDomain } from './support/wire-caller.ts';
+import {
+  beat,
+  type Caller,
+  createCaller,
+  credentialsOfOperator,
+  greet,
+  readPair,
+  requestToken,
+  trustDomain,
+} from './support/wire-caller.ts';
 
-/** Who may speak to whom (E5), and who may act after the lease has passed on (faults.md 21). */
+/** Who may speak to whom (E5). */
 const namespace = 'operator-wire';
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
 const operators = new Operators(lab, client);
 const cluster = new TestCluster(lab, client, namespace, 'wire');
-const caller = { namespace, cluster: 'wire', name: 'caller', uid: '' };
+let caller: Caller;
 const HOUR_MS = 3_600_000;
 const POLL = { timeout: 60_000, interval: 250 };
-/** The lease, one look of the standby, and what a busy machine adds. */
-const TAKEOVER = { timeout: 15_000 + 3_000 + 10_000, interval: 250 };
-
-/** A member by its service account, but not one that the operator looks after: what it says changes nothing. */
-const callerPod = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name: caller.name, namespace },
-  spec: {
-    serviceAccountName: 'wire-valkey',
-    automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: 0,
-    securityContext: { runAsNonRoot: true, runAsUser: 999, seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [
-      {
-        name: 'caller',
-        image: 'registry.k8s.io/pause:3.10',
-        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-      },
-    ],
-  },
-};
 
 beforeAll(async () => {
   await createRestrictedNamespace(lab, namespace);
   await operators.restart(2);
   await cluster.apply({ replicasPerMaster: 0 });
   await cluster.waitUntilReady();
-  await lab.apply(JSON.stringify(callerPod));
-  caller.uid = (await client.get(pods, caller))!.metadata.uid;
+  caller = await createCaller(cluster);
 });
 
 afterAll(async () => {
@@ -110,7 +87,7 @@ describe('the gateway', () => {
     [
       'a certificate with the id of the operator',
       'WrongIdentity',
-      async () => ({ credentials: await credentialsOfOperator(), token: await ownToken() }),
+      async () => ({ credentials: await credentialsOfOperator(client), token: await ownToken() }),
     ],
     [
       'the certificate of another cluster',
@@ -168,69 +145,6 @@ describe('the gateway', () => {
 describe('a sidecar', () => {
   test('takes orders from nobody but the operator, not even from another sidecar of its cluster', async () => {
     const credentials = await readPair(client, namespace, 'wire-sidecar-mtls');
-    await expect(greet(credentials, (await operators.leader()).epoch)).rejects.toThrow('is not admitted');
+    await expect(greet(cluster, (await operators.leader()).epoch, credentials)).rejects.toThrow('is not admitted');
   });
 });
-
-describe('the lease', () => {
-  test('passes on from a leader that was frozen; when it wakes it can do nothing', async () => {
-    const before = await operators.leader();
-    const frozen = await leadingPod();
-    const acted = await operators.metric(frozen, 'valkey_operator_actions_total');
-    signalPodProcess(frozen.metadata.uid, 'node', 'SIGSTOP');
-    await expect.poll(async () => (await operators.leader()).pod, TAKEOVER).not.toBe(before.pod);
-    const after = await operators.leader();
-    expect(after.epoch).toBeGreaterThan(before.epoch);
-
-    // Work that the one finds when it wakes, and that is the other's to do.
-    await cluster.apply({ replicasPerMaster: 1 });
-    signalPodProcess(frozen.metadata.uid, 'node', 'SIGCONT');
-    const said = async () => (await operators.log(frozen.metadata.name)).map(({ msg }) => msg);
-    await expect.poll(said, POLL).toContain('not leading any more');
-    await cluster.waitUntilReady();
-    expect(await operators.metric(frozen, 'valkey_operator_actions_total')).toBe(acted);
-    expect(await operators.leader()).toEqual(after);
-    const stale = await greet(await credentialsOfOperator(), before.epoch).catch((error: unknown) => error);
-    expect(findStaleLeader(stale)?.highestEpoch).toBe(BigInt(after.epoch));
-  });
-
-  test('passes on within its duration when the leader is killed for good', async () => {
-    const before = await operators.leader();
-    const killed = await leadingPod();
-    signalPodProcess(killed.metadata.uid, 'node', 'SIGKILL');
-    await client.delete(pods, killed.metadata, { gracePeriodSeconds: 0 });
-    await expect.poll(async () => (await operators.leader()).pod, TAKEOVER).not.toBe(before.pod);
-    const { pod, epoch } = await operators.leader();
-    expect(epoch).toBeGreaterThan(before.epoch);
-    const labelled = async () =>
-      (await operators.list())
-        .filter(({ metadata }) => metadata.labels?.['valkey.io/leader'])
-        .map((each) => each.metadata.name);
-    await expect.poll(labelled, POLL).toEqual([pod]);
-    await cluster.waitUntilReady();
-  });
-});
-
-/** What only the operator has: a certificate below the root with its id. */
-async function credentialsOfOperator(): Promise<Credentials> {
-  const root = await readPair(client, OPERATOR_NAMESPACE, 'valkey-root-ca-cert');
-  const request = { trustDomain, validityMs: HOUR_MS, now: new Date() };
-  const ca = await createOperatorCa(root, request);
-  const leaf = await issueOperatorCertificate(ca, { ...request, dnsNames: [] });
-  return { ...leaf, trustBundle: root.certificate };
-}
-
-/** Open a session to the first sidecar as a leader of this epoch. */
-async function greet(credentials: Credentials, epoch: number): Promise<void> {
-  const [pod] = await cluster.pods();
-  const sidecar = { trustDomain, namespace, cluster: cluster.name };
-  const source = new CredentialHolder(credentials);
-  const url = `https://${pod!.status!.podIP}:17369`;
-  const channel = connectToSidecar({ url, credentials: source, sidecar, onRefused: () => {} });
-  try {
-    const session = await openSession(channel.client, { hello: { leaderEpoch: BigInt(epoch) } });
-    await session.close();
-  } finally {
-    channel.close();
-  }
-}

@@ -72,6 +72,20 @@ describe('a sidecar that is not heard', () => {
     expect(condition(plan, 'Degraded')).toMatchObject({ status: 'True', reason: 'NodeUnreachable' });
     expect(plan.status.slotsAssigned).toBe(SLOT_COUNT);
   });
+
+  it('is told soon when the kubelet does not hear it either', () => {
+    const snapshot = bear().snapshot();
+    const silence = (ageMs: number, ready: boolean): ClusterSnapshot => ({
+      ...snapshot,
+      pods: snapshot.pods.map((pod) => {
+        const isMute = pod.ordinal === 0 && pod.report;
+        return isMute ? { ...pod, ready, report: { ...isMute, live: false, receivedAt: snapshot.now - ageMs } } : pod;
+      }),
+    });
+    expect(condition(planCluster(silence(11_000, false)), 'Degraded').reason).toBe('NodeUnreachable');
+    expect(planCluster(silence(9_000, false))).toMatchObject({ stayConnected: false, wakeAfterMs: 10_000 });
+    expect(condition(planCluster(silence(60_000, true)), 'Degraded').status).toBe('False');
+  });
 });
 
 describe('a shard of which no copy is left', () => {

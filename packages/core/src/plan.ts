@@ -25,7 +25,7 @@ import { findPodProblems } from './status/pod-problems.ts';
 import { isPaused } from './status/paused.ts';
 import { findRoleChanges } from './status/role-changes.ts';
 import { summarize } from './status/summary.ts';
-import { deriveTopology, FRESH_MS } from './topology.ts';
+import { CONTRADICTED_MS, deriveTopology, FRESH_MS, isContradicted } from './topology.ts';
 
 /** What is wrong, in the order of repair. */
 const repairs: readonly Planner[] = [
@@ -112,5 +112,6 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], e
 /** When something may have become different without anybody telling. */
 function nextLook(view: PlanView, decision: Decision | undefined): number {
   const renewal = nextRenewal(view) ?? FRESH_MS;
-  return Math.min(decision ? (decision.wakeAfterMs ?? BACKSTOP_MS) : FRESH_MS, renewal);
+  const atRest = view.snapshot.pods.some(isContradicted) ? CONTRADICTED_MS : FRESH_MS;
+  return Math.min(decision ? (decision.wakeAfterMs ?? BACKSTOP_MS) : atRest, renewal);
 }

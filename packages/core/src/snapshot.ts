@@ -28,8 +28,6 @@ export interface OperatorView {
   readonly version: string;
   readonly namespace: string;
   readonly trustDomain: string;
-  /** The sidecar image that this operator was released with, for clusters whose spec names none. */
-  readonly sidecarImage: string;
 }
 
 /** An object as the API server returns it; the planner compares it with what it would build. */

@@ -5,6 +5,11 @@ import type { ClusterSnapshot, KnownNodeView, NodeClusterView, NodeView, PodView
 
 /** A report that is not of an open session counts for this long: a heartbeat comes every minute, give or take. */
 export const FRESH_MS = 90_000;
+/**
+ * The kubelet asks every sidecar every other second whether its node is ready. When it says no, a report that says yes counts
+ * only for this long: the sidecar does not answer any more, or the kubelet is about to hear of it.
+ */
+export const CONTRADICTED_MS = 10_000;
 
 /** A pod whose Valkey runs and has said who it is. */
 export interface Member {
@@ -128,13 +133,20 @@ export function offsetOf({ report }: Member): number {
   return report.replication?.offset ?? 0;
 }
 
-export function isFresh({ live, receivedAt }: NodeView, now: number): boolean {
-  return live || now - receivedAt <= FRESH_MS;
+export function isContradicted({ ready, report }: PodView): boolean {
+  return report !== undefined && report.ready && !ready && !report.live;
+}
+
+/** Whether what a pod said last still counts. */
+export function isFresh(pod: PodView, now: number): boolean {
+  const { report } = pod;
+  if (!report) return false;
+  return report.live || now - report.receivedAt <= (isContradicted(pod) ? CONTRADICTED_MS : FRESH_MS);
 }
 
 function toMember(pod: PodView, now: number): Member | undefined {
   const { report } = pod;
-  if (!report?.cluster || report.process.state !== 'running' || !isFresh(report, now)) return undefined;
+  if (!report?.cluster || report.process.state !== 'running' || !isFresh(pod, now)) return undefined;
   const { cluster } = report;
   const known = new Map(cluster.nodes.map((node) => [node.id, node]));
   return { id: cluster.nodeId, pod, report, cluster, slots: SlotSet.parse(cluster.slots), known };

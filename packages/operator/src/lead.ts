@@ -63,7 +63,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     events,
     plan: planCluster,
     pace: new CommandPace(),
-    operator: { version, namespace, trustDomain, sidecarImage: '', term: epoch },
+    operator: { version, namespace, trustDomain, term: epoch },
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,
   });

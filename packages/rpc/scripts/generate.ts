@@ -37,7 +37,7 @@ function generate(into: string): void {
   const folder = join(into, 'src/gen');
   for (const file of listFiles(folder)) {
     const text = readFileSync(join(folder, file), 'utf8');
-    writeFileSync(join(folder, file), text.replace('/* eslint-disable */\n', ''));
+    writeFileSync(join(folder, file), text.replace(/^\/\* eslint-.* \*\/\n/m, ''));
   }
 }
 

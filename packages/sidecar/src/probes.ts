@@ -20,6 +20,8 @@ export function createProbeRoutes({ watch, termination, started, metrics }: Prob
   const answer = ({ ok, message }: Verdict): HttpAnswer => ({ ok, text: message });
   const look = () => watch.look(LOOK_AGE_MS, LOOK_TIMEOUT_MS).catch(() => undefined);
   return {
+    // That this process answers at all, whatever becomes of Valkey.
+    '/healthz': () => ({ ok: true, text: 'ok' }),
     '/healthz/started': () => answer(started()),
     '/healthz/live': async () => {
       await look();

@@ -45,7 +45,7 @@ export const nodeOwn = {
     'A ValkeyClusterAcl in this namespace; none: no users and no password. Can be added later, but then neither changed nor removed.',
   ).optional(),
   management: choice(
-    'Bound: the operator manages it. Unbound: created once, then left to its sidecars, without mTLS.',
+    'Bound: the operator manages it. Unbound: the operator does nothing about it, neither create nor repair nor report; what runs is left to its sidecars.',
     ['Bound', 'Unbound'],
   ).default('Bound'),
 };

@@ -50,6 +50,8 @@ function sidecarContainer(cluster: ValkeyCluster, spec: EffectiveClusterSpec, op
       field('POD_UID', 'metadata.uid'),
       field('POD_IP', 'status.podIP'),
       field('NODE_NAME', 'spec.nodeName'),
+      // Kubernetes gives a pod the zone of its node when it binds it (since 1.33, as a beta); empty where it does not.
+      field('AVAILABILITY_ZONE', "metadata.labels['topology.kubernetes.io/zone']"),
       { name: 'VALKEY_CLUSTER', value: name },
       { name: 'VALKEY_SERVICE', value: childNames(name).headlessService },
       { name: 'OPERATOR_ADDRESS', value: `valkey-operator.${operator.namespace}.svc:${ports.operatorGrpc}` },
@@ -64,6 +66,14 @@ function sidecarContainer(cluster: ValkeyCluster, spec: EffectiveClusterSpec, op
       httpGet: { path: '/healthz/started', port: ports.sidecarHttp },
       periodSeconds: 1,
       failureThreshold: 120,
+    },
+    // A frozen sidecar is replaced, which Valkey does not notice, before its silence is taken for Valkey's own (fault 29).
+    livenessProbe: {
+      httpGet: { path: '/healthz', port: ports.sidecarHttp },
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 3,
+      terminationGracePeriodSeconds: 5,
     },
     resources: { requests: { cpu: '20m', memory: '72Mi' }, limits: { memory: '128Mi' } },
     securityContext: RESTRICTED,
@@ -92,7 +102,7 @@ function valkeyContainer(spec: EffectiveClusterSpec) {
       { name: 'bus', containerPort: ports.valkeyBus },
     ],
     readinessProbe: { ...ask('/healthz/ready'), periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 2 },
-    // A sidecar that is frozen or restarts says nothing of Valkey: a minute passes before its silence counts.
+    // A sidecar that is frozen or restarts says nothing of Valkey: its own probe has replaced it before its silence counts.
     livenessProbe: { ...ask('/healthz/live'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     lifecycle: { preStop: ask('/prestop') },
     // What Valkey wrote before it gave up, such as the setting that it refuses, reaches the condition this way.

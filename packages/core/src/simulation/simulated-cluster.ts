@@ -103,7 +103,7 @@ export class SimulatedCluster {
         version: '0.1.0',
         namespace: 'valkey-system',
         trustDomain: 'test',
-        sidecarImage: 'sidecar',
+
         term: this.term,
       },
       children: [...this.children.values()],

@@ -54,7 +54,7 @@ function describeNode(pod: PodView, view: PlanView, before: NodeDetail | undefin
     ready: report?.ready ?? false,
     ...withValues({ zone, kubernetesNode, address: ip }),
     ...(member && describeMember(member, shardOf(view, pod), before)),
-    ...(report && describeReport(report, view.snapshot.now, before)),
+    ...(report && describeReport(pod, report, view.snapshot.now, before)),
   };
 }
 
@@ -70,14 +70,14 @@ function describeMember(member: Member, shard: Shard | undefined, before: NodeDe
   });
 }
 
-function describeReport(report: NodeView, now: number, before: NodeDetail | undefined) {
+function describeReport(pod: PodView, report: NodeView, now: number, before: NodeDetail | undefined) {
   const message = report.message || report.process.gate?.message;
   return withValues({
     usedMemoryBytes: report.memory && steady(before?.usedMemoryBytes, report.memory.usedBytes),
     version: report.process.version,
     configHash: report.config.runningHash,
     certificateThumbprint: report.certificate?.thumbprint,
-    lastHeartbeat: isFresh(report, now) ? undefined : formatTime(report.receivedAt),
+    lastHeartbeat: isFresh(pod, now) ? undefined : formatTime(report.receivedAt),
     message: message?.slice(0, 1024),
   });
 }

@@ -77,9 +77,10 @@ function findFatalSetting(waiting: PodView['waiting']): string | undefined {
 const isUnschedulable: Check = ({ name, unschedulable }) =>
   unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}` } : undefined;
 
-const isSilent: Check = ({ name, phase, report, createdAt }, now) => {
+const isSilent: Check = (pod, now) => {
+  const { name, phase, report, createdAt } = pod;
   if (phase !== 'Running') return undefined;
-  if (report ? isFresh(report, now) : now - createdAt < FIRST_WORD_MS) return undefined;
+  if (report ? isFresh(pod, now) : now - createdAt < FIRST_WORD_MS) return undefined;
   const since = report ? ` since ${formatTime(report.receivedAt)}` : '';
   return {
     reason: 'NodeUnreachable',

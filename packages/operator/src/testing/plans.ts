@@ -1,7 +1,7 @@
 import type { ClusterSnapshot, Plan } from '@valkey-operator/core';
 import { aCluster, effectiveSpec } from './builders.ts';
 
-export const operator = { version: 'test', namespace: 'ops', trustDomain: 'valkey.test', sidecarImage: '' };
+export const operator = { version: 'test', namespace: 'ops', trustDomain: 'valkey.test' };
 
 /** A cluster of which nothing is there yet. */
 export function aSnapshot(overrides: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
