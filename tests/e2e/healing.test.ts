@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createBarePods, findPods } from '../support/bare-cluster.ts';
 import { signalPodProcess } from '../support/pod-processes.ts';
 import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
-import { underLoad } from '../support/under-load.ts';
+import { type Outcome, underLoad } from '../support/under-load.ts';
 import { loseFiles, VALKEY } from './support/data-directory.ts';
 
 /** Every single fault of C7 under load: no write is lost that its replica had confirmed (I1). */
@@ -15,10 +15,10 @@ const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
 
 /**
- * faults.md F is cluster-node-timeout + 3.5 s, the time that Valkey needs to agree and to elect. The benchmark
- * unplanned-failover holds us to what a bare cluster needs; here twice the promise only tells a failover from a hang.
+ * faults.md F: cluster-node-timeout + 3.5 s, the time that Valkey needs to agree and to elect, and what this machine adds on
+ * both sides of it. The benchmark unplanned-failover holds us to what a bare cluster needs.
  */
-const FAILOVER_MS = 2 * (5000 + 3500);
+const failoverMs = ({ noiseMs }: Outcome) => 5000 + 3500 + 2 * noiseMs;
 const POLL = { timeout: 60_000, interval: 200 };
 
 beforeAll(() => createRestrictedNamespace(lab, namespace));
@@ -59,7 +59,7 @@ describe('a cluster with a disk in memory only', () => {
     const onNode = Map.groupBy(await cluster.primaries(), ({ kubernetesNode }) => kubernetesNode);
     const [node, [primary]] = [...onNode].find(([name, all]) => all.length === 1 && !operatorNodes.includes(name))!;
     const replica = await cluster.replicaOf(primary!);
-    const { gapMs } = await underLoad(cluster, {
+    const outcome = await underLoad(cluster, {
       fault: () => stopNode(lab, node),
       heal: async () => {
         try {
@@ -73,26 +73,26 @@ describe('a cluster with a disk in memory only', () => {
         await expectHealed(cluster);
       },
     });
-    expect(gapMs).toBeLessThan(FAILOVER_MS);
+    expect(outcome.gapMs).toBeLessThan(failoverMs(outcome));
   });
 
   test('a primary that is killed and back at once does not wipe its replica (fault 8)', async () => {
     const [primary] = await cluster.primaries();
     const replica = await cluster.replicaOf(primary!);
-    const { gapMs } = await underLoad(cluster, {
+    const outcome = await underLoad(cluster, {
       fault: async () => signalPodProcess(primary!.podUid, VALKEY, 'SIGKILL'),
       heal: async () => {
         await expect.poll(() => isPrimary(replica.ip), POLL).toBe(true);
         await expectHealed(cluster);
       },
     });
-    expect(gapMs).toBeLessThan(FAILOVER_MS);
+    expect(outcome.gapMs).toBeLessThan(failoverMs(outcome));
     expect(await cluster.eventReasons()).toContain('FailedOver');
   });
 
   test('a primary pod is deleted by force', async () => {
     const [primary] = await cluster.primaries();
-    const { gapMs } = await underLoad(cluster, {
+    const outcome = await underLoad(cluster, {
       fault: async () => {
         await client.delete(pods, { namespace, name: primary!.pod }, { gracePeriodSeconds: 0, uid: primary!.podUid });
       },
@@ -101,7 +101,7 @@ describe('a cluster with a disk in memory only', () => {
         await expectHealed(cluster);
       },
     });
-    expect(gapMs).toBeLessThan(FAILOVER_MS);
+    expect(outcome.gapMs).toBeLessThan(failoverMs(outcome));
   });
 
   test('a primary pod is deleted, and hands over before it goes', async () => {
@@ -239,14 +239,14 @@ describe('a cluster with volumes', () => {
   test('a primary is killed', async () => {
     const [primary] = await cluster.primaries();
     const replica = await cluster.replicaOf(primary!);
-    const { gapMs } = await underLoad(cluster, {
+    const outcome = await underLoad(cluster, {
       fault: async () => signalPodProcess(primary!.podUid, VALKEY, 'SIGKILL'),
       heal: async () => {
         await expect.poll(() => isPrimary(replica.ip), POLL).toBe(true);
         await expectHealed(cluster);
       },
     });
-    expect(gapMs).toBeLessThan(FAILOVER_MS);
+    expect(outcome.gapMs).toBeLessThan(failoverMs(outcome));
   });
 
   test('a primary loses nodes.conf', async () => {
