@@ -5,8 +5,8 @@ import type { TestCluster } from '../../support/test-cluster.ts';
 /** What a cluster waits for while it is being born, in this order. */
 export const formingPhases = ['starting', 'slots', 'meeting', 'attaching', 'settling'] as const;
 type FormingPhase = (typeof formingPhases)[number];
-/** When each phase of a birth began and ended, in milliseconds since it was asked for. */
-export type Timetable = Record<FormingPhase, { from: number; to: number }>;
+/** How long each phase took, in milliseconds. */
+export type PhaseLengths = Record<FormingPhase, number>;
 
 const NODES = 6;
 const LOOK_MS = 20;
@@ -23,19 +23,19 @@ export async function phaseOf(cluster: TestCluster): Promise<FormingPhase | 'bor
 }
 
 /** Watches a birth that was asked for a moment ago. A phase that passes between two looks has no length. */
-export async function timeBirth(cluster: TestCluster): Promise<Timetable> {
-  const begin = performance.now();
-  const ends: Partial<Record<FormingPhase, number>> = {};
+export async function timeBirth(cluster: TestCluster): Promise<PhaseLengths> {
+  const lengths: PhaseLengths = { starting: 0, slots: 0, meeting: 0, attaching: 0, settling: 0 };
+  let last = performance.now();
   for (let phase = await phaseOf(cluster); phase !== 'born'; phase = await phaseOf(cluster)) {
-    ends[phase] = performance.now() - begin;
     await sleep(LOOK_MS);
+    lengths[phase] += performance.now() - last;
+    last = performance.now();
   }
-  let from = 0;
-  return Object.fromEntries(
-    formingPhases.map((phase) => {
-      const span = { from, to: Math.max(from, ends[phase] ?? from) };
-      from = span.to;
-      return [phase, span];
-    }),
-  ) as Timetable;
+  return lengths;
+}
+
+/** Waits until a birth is in this phase, or already beyond it. */
+export async function reachPhase(cluster: TestCluster, wanted: FormingPhase): Promise<void> {
+  const order: readonly string[] = [...formingPhases, 'born'];
+  while (order.indexOf(await phaseOf(cluster)) < order.indexOf(wanted)) await sleep(LOOK_MS);
 }
