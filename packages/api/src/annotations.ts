@@ -5,6 +5,8 @@ export const annotations = {
   cr: `${group}/cr`,
   /** Says to people that changes by hand are refused or reverted. */
   locked: `${group}/locked`,
+  /** Digest of what the operator last wished an object to be: what differs although the wish is the same, others have changed. */
+  applied: `${group}/applied`,
   /** One-time proof that a write is the operator's own (D6). */
   updateToken: `${group}/update-token`,
   /** "true" on a cluster: the operator watches and reports, but acts no more (C9). */

@@ -43,6 +43,9 @@ export const reasons = {
   ForeignCrd: warning('The CRDs of this group belong to another operator.'),
   DefaultsChanged: normal('Defaults changed; the cluster keeps its values until the change is accepted.'),
   DriftRepaired: warning('Something managed was changed by someone else and was put back.'),
+  DriftContested: warning(
+    'Something managed is changed by someone else again and again; it is put back ever less often.',
+  ),
 
   // Sidecars and certificates
   SidecarRefused: warning('A sidecar called with a certificate or token that does not prove who it is.'),

@@ -162,7 +162,9 @@ describe('at leisure', () => {
     const service = cluster.children.get(key);
     if (service) cluster.children.set(key, { ...service, spec: { ...(service['spec'] as object), type: 'NodePort' } });
     const plan = cluster.reconcile();
-    expect(plan.events).toEqual([{ reason: 'DriftRepaired', message: 'Service demo: spec.type' }]);
+    expect(plan.events).toEqual([
+      { reason: 'DriftRepaired', message: 'Service demo: spec.type is "NodePort", should be "ClusterIP"' },
+    ]);
     expect(cluster.children.get(key)).toMatchObject({ spec: { type: 'ClusterIP' } });
   });
 });

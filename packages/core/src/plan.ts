@@ -1,5 +1,6 @@
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Plan } from './actions.ts';
+import type { Drift } from './drift.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
 import { chooseCourse, type Course } from './orchestration/course.ts';
 import { writeLog } from './orchestration/log.ts';
@@ -21,6 +22,8 @@ import { nextRenewal, planCertificates, planUpkeep } from './planners/upkeep.ts'
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
 import { assessHealth } from './status/health.ts';
+import { findNodeDrift } from './status/node-drift.ts';
+import { nextDriftLooks } from './status/drift-condition.ts';
 import { findPodProblems } from './status/pod-problems.ts';
 import { isPaused } from './status/paused.ts';
 import { findRoleChanges } from './status/role-changes.ts';
@@ -57,8 +60,7 @@ export function planCluster(snapshot: ClusterSnapshot): Plan {
   if (isPaused(snapshot)) return conclude(view, course, planCertificates(snapshot));
   const upkeep = planUpkeep(view, decision);
   const stages = [...mergeStages(decision?.stages ?? [], upkeep.stages), planLabels(view)];
-  const drifts = upkeep.drifts.map((message) => ({ reason: 'DriftRepaired', message }) as const);
-  return conclude(view, course, stages, drifts);
+  return conclude(view, course, stages, [...upkeep.drifts, ...findNodeDrift(view)]);
 }
 
 /** The first that acts; else the first that waits. Whoever waits stands in the way of changes, not of other repairs. */
@@ -82,12 +84,17 @@ function settle(view: PlanView): Decision | undefined {
   return assessHealth(view).shortcomings[0];
 }
 
-function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], events: Plan['events'] = []): Plan {
+function conclude(
+  view: PlanView,
+  course: Course,
+  stages: Plan['stages'] = [],
+  drifts: readonly Drift[] = [],
+): Plan {
   const { decision } = course;
   const health = assessHealth(view);
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
-  const status = summarize(view, { health, problems: findPodProblems(view), course });
+  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts });
   return {
     stages: stages.filter((stage) => stage.length > 0),
     status,
@@ -97,7 +104,9 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], e
       ...(log.length > 0 && { orchestrationLog: log }),
     },
     events: [
-      ...events,
+      ...drifts.map(
+        ({ message, heldMs }) => ({ reason: heldMs ? 'DriftContested' : 'DriftRepaired', message }) as const,
+      ),
       ...findRoleChanges(view),
       ...tellStory(view, course),
       ...(decision?.events ?? []),
@@ -105,7 +114,7 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], e
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),
     ],
     stayConnected: decision !== undefined,
-    wakeAfterMs: nextLook(view, decision),
+    wakeAfterMs: Math.min(nextLook(view, decision), ...nextDriftLooks(view, drifts)),
   };
 }
 

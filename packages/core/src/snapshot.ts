@@ -20,6 +20,15 @@ export interface ClusterSnapshot {
   readonly certificates: CertificatesView;
   /** What of the last plan did not come about, in the words of who refused it. */
   readonly failures?: readonly string[];
+  /** Children that were put back of late. */
+  readonly repairs?: readonly RepairView[];
+}
+
+export interface RepairView {
+  /** Kind and name. */
+  readonly child: string;
+  readonly count: number;
+  readonly lastAt: number;
 }
 
 export interface OperatorView {

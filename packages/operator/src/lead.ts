@@ -3,6 +3,7 @@ import { EventRecorder, KubeClient, type Leadership, type Transport } from '@val
 import type { CredentialSource, OnPeerRefused } from '@valkey-operator/rpc/operator';
 import type { Caches } from './caches.ts';
 import type { Authorities } from './certificates/authorities.ts';
+import { RepairBook } from './cluster/repair-book.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
 import { CommandPace } from './cluster/command-pace.ts';
 import { createSnapshotRecorder, noRecorder } from './cluster/snapshot-recorder.ts';
@@ -64,6 +65,8 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     plan: planCluster,
     pace: new CommandPace(),
     operator: { version, namespace, trustDomain, term: epoch },
+    operator: { version, namespace, trustDomain, sidecarImage: '', term: epoch },
+    repairs: new RepairBook(),
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,
   });

@@ -32,6 +32,12 @@ export function createMetrics() {
     labelNames: ['action', 'outcome'],
     registers,
   });
+  const driftRepairs = new Counter({
+    name: 'valkey_operator_drift_repairs_total',
+    help: 'Changes that somebody else made to something managed and that were put back.',
+    labelNames: ['kind'],
+    registers,
+  });
   const refusals = new Counter({
     name: 'valkey_operator_peers_refused_total',
     help: 'Callers that could not prove who they are.',
@@ -58,6 +64,7 @@ export function createMetrics() {
   return {
     registry,
     actions,
+    driftRepairs,
     refusals,
     leader,
     countHeard: (kind: string, ageMs: number | undefined) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildSettings, settingsInEffect } from '../builders/settings.ts';
+import { planCluster } from '../plan.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import { checkPlan } from '../testing/check-plan.ts';
 import { bear, condition, settle } from '../testing/settle.ts';
@@ -107,5 +108,51 @@ describe('settings', () => {
       }),
       { numRuns: 15 },
     );
+  });
+});
+
+describe('a setting that was changed by hand', () => {
+  it('is told with what it should be, and put back', () => {
+    const cluster = bear();
+    const snapshot = cluster.snapshot();
+    const [pod, ...others] = snapshot.pods;
+    const drift = [{ name: 'maxmemory', is: '1', should: '402653184' }];
+    const report = { ...pod!.report!, config: { ...pod!.report!.config, drift } };
+    const plan = planCluster({ ...snapshot, pods: [{ ...pod!, report }, ...others] });
+    const message = `Valkey in pod ${pod!.name}: maxmemory is 1, should be 402653184`;
+    expect(plan.events).toEqual([{ reason: 'DriftRepaired', message }]);
+    expect(condition(plan, 'DriftDetected')).toEqual({
+      status: 'True',
+      reason: 'DriftRepaired',
+      message: `${message}.`,
+    });
+    expect(plan.stages).toMatchObject([[{ pod: pod!.name, command: { do: 'setConfig' }, reason: 'DriftRepaired' }]]);
+  });
+});
+
+describe('what was moved by hand', () => {
+  it('a replica: told while nothing else was under way', () => {
+    const cluster = bear({ replicas: 2 });
+    const [first, second] = cluster.primaries;
+    const replica = cluster.pods.find(({ node }) => node?.primaryId === first!.node.id)!;
+    replica.node!.primaryId = second!.node.id;
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(condition(plan, 'DriftDetected').message).toBe(
+      `Replica ${replica.name} follows ${second!.name}, should follow ${first!.name}.`,
+    );
+  });
+
+  it('is told no more a minute after it was put back', () => {
+    const cluster = bear({ replicas: 2 });
+    const [first, second] = cluster.primaries;
+    cluster.pods.find(({ node }) => node?.primaryId === first!.node.id)!.node!.primaryId = second!.node.id;
+    cluster.reconcile(checkPlan(cluster));
+    expect(condition(settle(cluster), 'DriftDetected')).toMatchObject({ status: 'True' });
+    cluster.now += 60_000;
+    expect(condition(cluster.reconcile(checkPlan(cluster)), 'DriftDetected')).toEqual({
+      status: 'False',
+      reason: 'Healthy',
+      message: 'Everything managed is as the operator made it.',
+    });
   });
 });

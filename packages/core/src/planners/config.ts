@@ -70,25 +70,20 @@ function returnTo(
 }
 
 function repairDrift(drifted: readonly Member[], inEffect: NodeSettings): Decision {
-  const events = drifted.flatMap(({ pod, report }) =>
-    (report.config.drift ?? []).map(({ name, is, should }) => ({
-      reason: 'DriftRepaired' as const,
-      message: `Valkey in pod ${pod.name}: ${name} is ${is || '""'}, should be ${should || '""'}`,
-    })),
-  );
-  return { step: APPLY, ...apply(drifted, inEffect, 'Puts back settings that were changed by hand on'), events };
+  return { step: APPLY, ...apply(drifted, inEffect, 'Puts back what was set by hand on', 'DriftRepaired') };
 }
 
-function apply(members: readonly Member[], { settings, hash }: NodeSettings, what: string): Decision {
+function apply(
+  members: readonly Member[],
+  { settings, hash }: NodeSettings,
+  what: string,
+  reason: 'Reconfiguring' | 'DriftRepaired' = 'Reconfiguring',
+): Decision {
   const message = `${what} ${listNames(members.map(({ pod }) => pod.name))}.`;
   // Commands go through sessions; the plan asks for them, and the next look finds them open.
-  if (!members.every(({ report }) => report.live)) return { reason: 'Reconfiguring', message };
+  if (!members.every(({ report }) => report.live)) return { reason, message };
   const command = { do: 'setConfig', settings, hash } as const;
-  return {
-    reason: 'Reconfiguring',
-    message,
-    stages: [members.map((member) => order(member, command, 'Reconfiguring'))],
-  };
+  return { reason, message, stages: [members.map((member) => order(member, command, reason))] };
 }
 
 function isPrimary({ cluster }: Member): boolean {

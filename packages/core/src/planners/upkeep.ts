@@ -3,7 +3,7 @@ import type { Action } from '../actions.ts';
 import { buildChildren } from '../builders/children.ts';
 import { settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
-import { findDifferences } from '../differences.ts';
+import { compareChild } from '../drift.ts';
 import { findStatefulSet } from '../expectation.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 
@@ -14,7 +14,8 @@ export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision 
   const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
   const children = buildChildren({ ...snapshot, replicas, settings: settingsToKeep(snapshot, topology, decision) });
   const issued = planCertificates(snapshot);
-  const applied = children.flatMap((child) => applyIfDifferent(child, snapshot));
+  const compared = children.map((child) => compareChild(withClaimTemplatesOf(child, snapshot), snapshot));
+  const applied = compared.flatMap(({ apply }) => apply ?? []);
   const isStatefulSet = (action: Action) => action.type === 'ApplyChild' && action.object.kind === 'StatefulSet';
   const stages = stagesOf(
     [
@@ -25,10 +26,7 @@ export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision 
     issued[1] ?? [],
     applied.filter(isStatefulSet),
   );
-  const drifts = applied.flatMap(({ object, drift }) =>
-    drift ? [`${object.kind} ${object.metadata.name}: ${drift}`] : [],
-  );
-  return { stages, drifts };
+  return { stages, drifts: compared.flatMap(({ drift }) => drift ?? []) };
 }
 
 /** The cluster's own CA, and then what it signs. A paused cluster has them too: without them nothing could be watched. */
@@ -51,23 +49,10 @@ function settingsToKeep(snapshot: ClusterSnapshot, { formed }: PlanView['topolog
   return decision?.settings ?? (formed ? settingsInEffect(snapshot) : undefined);
 }
 
-function applyIfDifferent(wanted: ChildObject, snapshot: PlanView['snapshot']) {
-  const { cluster, children } = snapshot;
-  const observed = children.find(
-    ({ kind, metadata }) => kind === wanted.kind && metadata.name === wanted.metadata.name,
-  );
-  const object = wanted.kind === 'StatefulSet' ? withClaimTemplatesOf(wanted, findStatefulSet(snapshot)) : wanted;
-  if (observed === undefined) return [{ type: 'ApplyChild', object } as const];
-  const differences = findDifferences(object, observed);
-  if (differences.length === 0) return [];
-  // Differences that the spec does not explain, because this generation of it had been put into effect before, are foreign.
-  const isDrift = cluster.status?.observedGeneration === cluster.metadata.generation;
-  return [{ type: 'ApplyChild', object, ...(isDrift && { drift: differences.join(', ') }) } as const];
-}
-
 /** They cannot be changed once they exist, and a write that tries is refused as a whole. */
-function withClaimTemplatesOf(wanted: ChildObject, observed: ChildObject | undefined): ChildObject {
-  if (observed === undefined) return wanted;
+function withClaimTemplatesOf(wanted: ChildObject, snapshot: ClusterSnapshot): ChildObject {
+  const observed = findStatefulSet(snapshot);
+  if (observed === undefined || wanted.kind !== 'StatefulSet') return wanted;
   const { volumeClaimTemplates: _, ...spec } = wanted['spec'] as Record<string, unknown>;
   const kept = (observed['spec'] as Record<string, unknown> | undefined)?.['volumeClaimTemplates'];
   return { ...wanted, spec: { ...spec, ...(kept === undefined ? {} : { volumeClaimTemplates: kept }) } };

@@ -5,7 +5,9 @@ import { selectorLabels } from '../builders/metadata.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import type { Course } from '../orchestration/course.ts';
 import { isChange } from '../orchestration/progress.ts';
+import type { Drift } from '../drift.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
+import { describeDrift } from './drift-condition.ts';
 import type { Finding, Health } from './health.ts';
 import { isPaused, PAUSED } from './paused.ts';
 import { formatTime } from './time.ts';
@@ -16,6 +18,8 @@ export interface Situation {
   readonly problems: readonly Finding[];
   /** What the plan does or waits for, and what comes after. */
   readonly course: Course;
+  /** What somebody else has changed. */
+  readonly drifts: readonly Drift[];
 }
 
 /** The status of the cluster, as `kubectl get` and `kubectl describe` show it. */
@@ -47,7 +51,7 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
   };
 }
 
-function describeConditions(view: PlanView, { health, problems, course }: Situation): ConditionTexts {
+function describeConditions(view: PlanView, { health, problems, course, drifts }: Situation): ConditionTexts {
   const { decision } = course;
   const { snapshot, topology } = view;
   const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view) };
@@ -62,6 +66,7 @@ function describeConditions(view: PlanView, { health, problems, course }: Situat
       ? { status: true, ...pick(worst) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
     SlotsAssigned: describeSlots(topology.formed, health),
+    DriftDetected: describeDrift(snapshot, drifts),
     ...(isPaused(snapshot) && { Paused: { status: true, reason: 'Paused', message: PAUSED } as const }),
   };
 }

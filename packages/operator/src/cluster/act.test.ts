@@ -10,6 +10,7 @@ import { aCluster, FakeLeadership, quietLog } from '../testing/builders.ts';
 import { aPlan, aSnapshot } from '../testing/plans.ts';
 import { type ActContext, executePlan } from './act.ts';
 import { CommandPace } from './command-pace.ts';
+import { RepairBook } from './repair-book.ts';
 
 type Outcome = Parameters<typeof create<typeof CommandResultSchema>>[1];
 
@@ -41,6 +42,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     authorities: { issueIntermediate: issue('ca'), issueSidecarCertificate: issue('sidecar') },
     leadership,
     onStale: (epoch) => claims.push(epoch),
+    repairs: new RepairBook(),
     metrics: createMetrics(),
     log: quietLog,
   };

@@ -19,6 +19,7 @@ import type { Sessions } from '../wire/sessions.ts';
 import { CommandHeld, type CommandPace } from './command-pace.ts';
 import { describeAction, describeOutcome } from './describe-action.ts';
 import { whenSeen, whenShown } from './when-seen.ts';
+import type { RepairBook } from './repair-book.ts';
 
 export interface ActContext {
   /** Writes only while the term is valid. */
@@ -29,7 +30,8 @@ export interface ActContext {
   authorities: Pick<Authorities, 'issueIntermediate' | 'issueSidecarCertificate'>;
   leadership: Leadership;
   onStale: (highestEpoch: bigint, sidecar: { namespace: string; cluster: string; pod: string }) => void;
-  metrics: Pick<Metrics, 'actions'>;
+  repairs: Pick<RepairBook, 'note'>;
+  metrics: Pick<Metrics, 'actions' | 'driftRepairs'>;
   log: Logger;
 }
 
@@ -66,11 +68,23 @@ async function execute(context: ActContext, snapshot: ClusterSnapshot, action: A
     if (!leadership.isValid()) throw new ActionFailed('this process does not lead any more');
     await perform(context, snapshot, action);
     metrics.actions.inc({ action: action.type, outcome: 'done' });
+    noteRepair(context, `${namespace}/${name}`, action);
     log.info(fields, 'action done');
   } catch (error) {
     metrics.actions.inc({ action: action.type, outcome: 'failed' });
     log[error instanceof CommandHeld ? 'debug' : 'warn']({ ...fields, error: String(error) }, 'action failed');
     throw error;
+  }
+}
+
+/** What somebody else had changed has been put back. */
+function noteRepair({ repairs, metrics }: ActContext, cluster: string, action: Action): void {
+  if (action.type === 'ApplyChild' && action.drift) {
+    const { kind, metadata } = action.object;
+    repairs.note(cluster, `${kind} ${metadata.name}`);
+    metrics.driftRepairs.inc({ kind });
+  } else if (action.type === 'CommandNode' && action.reason === 'DriftRepaired') {
+    metrics.driftRepairs.inc({ kind: 'Valkey' });
   }
 }
 

@@ -21,6 +21,7 @@ import type { SidecarAddress } from '../wire/sidecar-link.ts';
 import { ClusterController, type ClusterControllerContext } from './cluster-controller.ts';
 import { CommandPace } from './command-pace.ts';
 import { noRecorder } from './snapshot-recorder.ts';
+import { RepairBook } from './repair-book.ts';
 
 const PODS = `/api/v1/namespaces/${namespace}/pods`;
 const DETAIL_PATH = `/apis/${apiVersion}/namespaces/${namespace}/valkeyclusterstatuses/${childNames('demo').status}`;
@@ -62,6 +63,7 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
     },
     events: { record: (_about, { reason }) => events.push(reason) },
     recorder: noRecorder,
+    repairs: new RepairBook(),
     onStale: () => {},
     metrics: createMetrics(),
     log: quietLog,

@@ -21,6 +21,7 @@ import { type ActContext, ActionFailed, executePlan } from './act.ts';
 import { DetailPace } from './detail-pace.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
+import type { RepairBook } from './repair-book.ts';
 import type { SnapshotRecorder } from './snapshot-recorder.ts';
 import { ToldEvents } from './told-events.ts';
 import { subscribeWakeUps } from './wake-ups.ts';
@@ -33,7 +34,8 @@ export interface ClusterControllerContext extends ObserveContext, ActContext {
   plan: typeof planCluster;
   events: Pick<EventRecorder, 'record'>;
   recorder: SnapshotRecorder;
-  metrics: Pick<Metrics, 'actions' | 'countRun'>;
+  repairs: RepairBook;
+  metrics: Pick<Metrics, 'actions' | 'driftRepairs' | 'countRun'>;
 }
 
 const CONCURRENCY = 16;
@@ -122,6 +124,7 @@ export class ClusterController {
     this.#told.selectNew(formatKey({ namespace, name }), []);
     this.#pace.forget(formatKey({ namespace, name }));
     this.#failures.delete(formatKey({ namespace, name }));
+    this.#context.repairs.forget(formatKey({ namespace, name }));
   }
 
   #forgetGonePods({ metadata: { namespace, name } }: Live<ValkeyCluster>): void {

@@ -8,6 +8,7 @@ import { aCluster, aPod, aReport, effectiveSpec, namespace } from '../testing/bu
 import { operator } from '../testing/plans.ts';
 import { ReportBook } from '../wire/report-book.ts';
 import { observeCluster } from './observe.ts';
+import { RepairBook } from './repair-book.ts';
 
 const CORE = `/api/v1/namespaces/${namespace}`;
 const STATEFUL_SET = `/apis/apps/v1/namespaces/${namespace}/statefulsets/demo`;
@@ -29,7 +30,16 @@ async function observe(prepare: (api: FakeApi, client: KubeClient, authorities: 
   reports.receive(aReport({ readiness: { ready: true } }));
   const sessions = { find: () => undefined };
   const before = api.requests.length;
-  const context = { client, caches, reports, sessions, authorities, operator, now: Date.now };
+  const context = {
+    client,
+    caches,
+    reports,
+    sessions,
+    authorities,
+    operator,
+    repairs: new RepairBook(),
+    now: Date.now,
+  };
   const snapshot = await observeCluster(context, aCluster());
   return { snapshot, asked: api.requests.slice(before).map(({ path }) => path.split('/').slice(-2).join('/')) };
 }

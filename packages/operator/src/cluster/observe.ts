@@ -28,6 +28,7 @@ import { viewCertificate } from '../certificates/certificate-view.ts';
 import type { ReportBook } from '../wire/report-book.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { findNamesakes } from './namesakes.ts';
+import type { RepairBook } from './repair-book.ts';
 import { ordinalOf, viewPod, withoutUndefined } from './pod-view.ts';
 
 export interface ObserveContext {
@@ -37,6 +38,7 @@ export interface ObserveContext {
   sessions: Pick<Sessions, 'find'>;
   authorities: { readonly rootCertificate: string };
   operator: OperatorView;
+  repairs: Pick<RepairBook, 'view'>;
   now: () => number;
 }
 
@@ -60,6 +62,7 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
     pods: viewPods(context, cluster, own(caches.pods)),
     claims: own(caches.claims).map(viewClaim),
     kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
+    repairs: context.repairs.view(`${namespace}/${name}`),
     certificates: viewCertificates(context, cluster, spec.operatorMtls.rotateBeforePercent),
   };
 }
