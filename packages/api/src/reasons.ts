@@ -15,6 +15,7 @@ export const reasons = {
   OrchestrationResumed: normal('The operator restarted and went on where it had been.'),
   WaitingForMaintenanceWindow: normal('A disruptive change waits for the next maintenance window.'),
   Reconfiguring: normal('Changed settings are put into effect on the running nodes.'),
+  VolumesGrowing: normal('The volumes grow to the size that the spec asks for.'),
   Paused: normal('The annotation valkey.io/paused holds all actions.'),
   Unbound: normal('The operator has let go; the sidecars keep the nodes healthy.'),
   Deleting: normal('The resource is being deleted.'),

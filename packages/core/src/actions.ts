@@ -15,6 +15,7 @@ export type Action =
       readonly uid: string;
     }
   | { readonly type: 'DeletePod'; readonly pod: string; readonly uid: string; readonly reason: Reason }
+  | { readonly type: 'GrowClaim'; readonly claim: string; readonly uid: string; readonly storage: string }
   | { readonly type: 'DeleteClaim'; readonly claim: string; readonly uid: string }
   | {
       readonly type: 'LabelPod';

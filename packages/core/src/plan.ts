@@ -18,6 +18,7 @@ import { planReplicas } from './planners/replicas.ts';
 import { planLeftoverClaims, planScaleIn } from './planners/scale-in.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
+import { planVolumes } from './planners/volumes.ts';
 import { nextRenewal, planCertificates, planUpkeep } from './planners/upkeep.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
@@ -42,7 +43,14 @@ const repairs: readonly Planner[] = [
 ];
 
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
-const changes: readonly Planner[] = [planConfig, planScaleIn, planSpread, planLeftoverClaims, planRefusedConfig];
+const changes: readonly Planner[] = [
+  planConfig,
+  planScaleIn,
+  planSpread,
+  planLeftoverClaims,
+  planVolumes,
+  planRefusedConfig,
+];
 
 /** Timers are a backstop: what ends a wait is an event. */
 const BACKSTOP_MS = 10_000;
@@ -84,12 +92,7 @@ function settle(view: PlanView): Decision | undefined {
   return assessHealth(view).shortcomings[0];
 }
 
-function conclude(
-  view: PlanView,
-  course: Course,
-  stages: Plan['stages'] = [],
-  drifts: readonly Drift[] = [],
-): Plan {
+function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], drifts: readonly Drift[] = []): Plan {
   const { decision } = course;
   const health = assessHealth(view);
   const log = writeLog(view, course);

@@ -182,6 +182,11 @@ export interface ClaimView {
   readonly ordinal: number;
   readonly storage: string;
   readonly capacity?: string;
+  readonly storageClass?: string;
+  /** Whether its class lets it grow; only looked up when it is smaller than the spec asks. */
+  readonly expandable?: boolean;
+  /** What its growth waits for, in the words of who does it. */
+  readonly resizing?: string;
   readonly phase: 'Pending' | 'Bound' | 'Lost';
   readonly deletionTimestamp?: string;
 }

@@ -5,6 +5,7 @@ import type * as coordination from 'kubernetes-types/coordination/v1.js';
 import type * as core from 'kubernetes-types/core/v1.js';
 import type * as networking from 'kubernetes-types/networking/v1.js';
 import type * as policy from 'kubernetes-types/policy/v1.js';
+import type * as storage from 'kubernetes-types/storage/v1.js';
 import type { KubeObject } from './object.ts';
 import { defineResource } from './resource.ts';
 
@@ -22,6 +23,7 @@ export type PodDisruptionBudget = policy.PodDisruptionBudget & KubeObject;
 export type Secret = core.Secret & KubeObject;
 export type Service = core.Service & KubeObject;
 export type ServiceAccount = core.ServiceAccount & KubeObject;
+export type StorageClass = storage.StorageClass & KubeObject;
 export type StatefulSet = apps.StatefulSet & KubeObject;
 export type ValidatingWebhookConfiguration = admission.ValidatingWebhookConfiguration & KubeObject;
 
@@ -63,6 +65,12 @@ export const secrets = defineResource<Secret>('v1', 'Secret', 'secrets');
 export const services = defineResource<Service>('v1', 'Service', 'services');
 export const serviceAccounts = defineResource<ServiceAccount>('v1', 'ServiceAccount', 'serviceaccounts');
 export const statefulSets = defineResource<StatefulSet>('apps/v1', 'StatefulSet', 'statefulsets');
+export const storageClasses = defineResource<StorageClass>(
+  'storage.k8s.io/v1',
+  'StorageClass',
+  'storageclasses',
+  'Cluster',
+);
 export const validatingWebhookConfigurations = defineResource<ValidatingWebhookConfiguration>(
   'admissionregistration.k8s.io/v1',
   'ValidatingWebhookConfiguration',

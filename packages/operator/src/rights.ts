@@ -31,7 +31,7 @@ export const workRights: Right[] = [
   { apiGroups: [''], resources: ['configmaps', 'services', 'serviceaccounts'], verbs: MANAGE },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch', 'delete'] },
-  { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['list', 'watch', 'delete'] },
+  { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['list', 'watch', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'patch'] },
   { apiGroups: ['apps'], resources: ['statefulsets'], verbs: MANAGE },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: MANAGE },
@@ -51,6 +51,7 @@ export const homeRights: Right[] = [
 /** Of what is in no namespace. */
 export const clusterRights: Right[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch'] },
+  { apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: ['get'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {
     apiGroups: ['apiextensions.k8s.io'],

@@ -8,6 +8,7 @@ export const orchestrationKinds = [
   'ScaleReplicas',
   'Upgrade',
   'Reconfigure',
+  'GrowVolumes',
   'Restart',
   'TlsChange',
   'AclChange',

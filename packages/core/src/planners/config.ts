@@ -70,7 +70,7 @@ function returnTo(
 }
 
 function repairDrift(drifted: readonly Member[], inEffect: NodeSettings): Decision {
-  return { step: APPLY, ...apply(drifted, inEffect, 'Puts back what was set by hand on', 'DriftRepaired') };
+  return { kind: 'Heal', ...apply(drifted, inEffect, 'Puts back what was set by hand on', 'DriftRepaired') };
 }
 
 function apply(

@@ -18,6 +18,9 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
       return cluster.children.delete(`${action.kind}/${action.name}`);
     case 'DeleteClaim':
       return cluster.volumes.delete(ordinalOf(action.claim));
+    case 'GrowClaim':
+      cluster.volume(ordinalOf(action.claim)).storage = action.storage;
+      return true;
     case 'DeletePod':
       cluster.losePod(ordinalOf(action.pod));
       return true;

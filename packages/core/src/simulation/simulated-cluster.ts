@@ -12,6 +12,7 @@ import { isRunning, type RunningPod, type SimulatedPod, viewPod } from './simula
 export interface Volume {
   identity: Identity | undefined;
   data: SlotSet;
+  storage: string;
 }
 
 export interface SimulationOptions {
@@ -23,6 +24,7 @@ export interface SimulationOptions {
 }
 
 const TICK_MS = 1000;
+const FIRST_SIZE = '1Gi';
 /** A sidecar starts a primary that has its data when nobody took over for this long. */
 const GATE_BOUND_MS = 20_000;
 
@@ -108,11 +110,13 @@ export class SimulatedCluster {
       },
       children: [...this.children.values()],
       pods: this.pods.map((pod) => viewPod(pod, this.now)),
-      claims: Array.from(this.volumes.keys(), (ordinal) => ({
+      claims: Array.from(this.volumes, ([ordinal, { storage }]) => ({
         name: `data-demo-${ordinal}`,
         uid: `claim-${ordinal}`,
         ordinal,
-        storage: '1Gi',
+        storage,
+        capacity: storage,
+        expandable: true,
         phase: 'Bound',
       })),
       kubernetesNodes: [],
@@ -189,7 +193,7 @@ export class SimulatedCluster {
   }
 
   volume(ordinal: number): Volume {
-    const found = this.volumes.get(ordinal) ?? { identity: undefined, data: SlotSet.empty };
+    const found = this.volumes.get(ordinal) ?? { identity: undefined, data: SlotSet.empty, storage: FIRST_SIZE };
     this.volumes.set(ordinal, found);
     return found;
   }
@@ -276,7 +280,8 @@ export class SimulatedCluster {
     for (const { node, ordinal } of this.pods.filter(isRunning)) {
       const { id, epoch, role, primaryId, slots, table, data } = node;
       const copy = new Map(Array.from(table, ([key, line]) => [key, { ...line }]));
-      this.volumes.set(ordinal, { identity: { id, epoch, role, primaryId, slots, table: copy }, data });
+      const { storage } = this.volume(ordinal);
+      this.volumes.set(ordinal, { storage, identity: { id, epoch, role, primaryId, slots, table: copy }, data });
     }
   }
 }

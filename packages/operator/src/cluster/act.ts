@@ -104,6 +104,8 @@ async function perform(context: ActContext, { cluster, spec }: ClusterSnapshot, 
     case 'DeleteClaim':
       await client.delete(persistentVolumeClaims, { namespace, name: action.claim }, { uid: action.uid });
       return;
+    case 'GrowClaim':
+      return growClaim(client, namespace, action);
     case 'LabelPod':
       return labelPod(client, namespace, action);
     case 'AddFinalizer':
@@ -122,6 +124,15 @@ async function applyChild({ client, caches }: ActContext, object: KubeObject): P
   const written = await client.apply<KubeObject>(childResource(object.kind), object);
   const cache = caches.children.get(object.kind);
   if (cache) await whenSeen(cache, written);
+}
+
+async function growClaim(
+  client: KubeClient,
+  namespace: string,
+  { claim, uid, storage }: Extract<Action, { type: 'GrowClaim' }>,
+): Promise<void> {
+  const change = { metadata: { uid }, spec: { resources: { requests: { storage } } } };
+  await client.mergePatch(persistentVolumeClaims, { namespace, name: claim }, change);
 }
 
 async function labelPod(

@@ -13,6 +13,7 @@ export function describeAction(action: Action): string {
     case 'DeletePod':
     case 'LabelPod':
       return `${action.type} ${action.pod}`;
+    case 'GrowClaim':
     case 'DeleteClaim':
       return `${action.type} ${action.claim}`;
     default:

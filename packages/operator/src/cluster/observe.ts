@@ -1,6 +1,7 @@
 import {
   builtInDefaults,
   defaultsName,
+  parseQuantity,
   resolveEffectiveSpec,
   type ValkeyCluster,
   type ValkeyClusterDefaults,
@@ -22,6 +23,7 @@ import {
   type Node,
   type PersistentVolumeClaim,
   type Pod,
+  storageClasses,
 } from '@valkey-operator/kube';
 import type { Caches, ClusterCache } from '../caches.ts';
 import { viewCertificate } from '../certificates/certificate-view.ts';
@@ -60,7 +62,7 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
     operator,
     children: [...labelled, ...namesakes],
     pods: viewPods(context, cluster, own(caches.pods)),
-    claims: own(caches.claims).map(viewClaim),
+    claims: await viewClaims(client, own(caches.claims).map(viewClaim), spec),
     kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
     repairs: context.repairs.view(`${namespace}/${name}`),
     certificates: viewCertificates(context, cluster, spec.operatorMtls.rotateBeforePercent),
@@ -106,6 +108,22 @@ function viewCertificates(
   return withoutUndefined({ intermediate: view(names.intermediateSecret), sidecar: view(names.sidecarSecret) });
 }
 
+/** Classes are asked only for claims that shall grow, which is rare. */
+async function viewClaims(
+  client: ObserveContext['client'],
+  claims: ClaimView[],
+  { pvc }: ClusterSnapshot['spec'],
+): Promise<ClaimView[]> {
+  const wanted = pvc && parseQuantity(pvc.storageSize);
+  const isSmall = ({ storage }: ClaimView) => wanted !== undefined && (parseQuantity(storage) ?? wanted) < wanted;
+  const names = new Set(claims.filter(isSmall).flatMap(({ storageClass }) => storageClass ?? []));
+  const classes = await Promise.all([...names].map((name) => client.get(storageClasses, { name })));
+  const growing = new Set(classes.flatMap((found) => (found?.allowVolumeExpansion ? [found.metadata.name] : [])));
+  return claims.map((claim) =>
+    isSmall(claim) ? { ...claim, expandable: growing.has(claim.storageClass ?? '') } : claim,
+  );
+}
+
 function viewClaim({ metadata, spec, status }: Live<PersistentVolumeClaim>): ClaimView {
   return {
     name: metadata.name,
@@ -115,9 +133,18 @@ function viewClaim({ metadata, spec, status }: Live<PersistentVolumeClaim>): Cla
     phase: (status?.phase ?? 'Pending') as ClaimView['phase'],
     ...withoutUndefined({
       capacity: status?.capacity?.storage,
+      storageClass: spec?.storageClassName,
+      resizing: describeResize(status),
       deletionTimestamp: metadata.deletionTimestamp,
     }),
   };
+}
+
+function describeResize(status: PersistentVolumeClaim['status']): string | undefined {
+  const pending = status?.conditions?.find(
+    ({ type, status: value }) => value === 'True' && (type === 'FileSystemResizePending' || type === 'Resizing'),
+  );
+  return pending && [pending.type, pending.message].filter(Boolean).join(': ');
 }
 
 function viewNode(node: Live<Node>): KubernetesNodeView {
