@@ -124,3 +124,61 @@ describe('a changed setting', () => {
     expect(await lives()).toEqual(livesBefore);
   });
 });
+
+describe('what somebody changes behind the back of the operator', () => {
+  const drift = async () => (await cluster.condition('DriftDetected'))?.message;
+  const patch = (kind: string, name: string, change: object) =>
+    lab.kubectl(['patch', kind, name, '-n', namespace, '--type', 'merge', '-p', JSON.stringify(change)]);
+
+  test.each([
+    [
+      'service',
+      'tuned',
+      { spec: { type: 'NodePort' } },
+      'Service tuned: spec.type is "NodePort", should be "ClusterIP"',
+    ],
+    [
+      'poddisruptionbudget',
+      'tuned',
+      { spec: { minAvailable: '0%' } },
+      'PodDisruptionBudget tuned: spec.minAvailable is "0%", should be "100%"',
+    ],
+  ])('in its %s is put back, and told with what it should be', async (kind, name, change, words) => {
+    await patch(kind, name, change);
+    await expect.poll(drift, POLL).toContain(words);
+    const told = async () => (await cluster.events()).map(({ reason, message }) => `${reason} ${message}`);
+    await expect.poll(told, POLL).toContain(`DriftRepaired ${words}`);
+    await expect
+      .poll(async () => (await lab.kubectl(['get', kind, name, '-n', namespace, '-o', 'json'])).stdout, POLL)
+      // Whoever asks for the value finds the one that should be.
+      .toContain(Object.values(change.spec)[0] === '0%' ? '"minAvailable": "100%"' : '"type": "ClusterIP"');
+  });
+
+  test('in its ConfigMap is put back, and no node starts with it', async () => {
+    await patch('configmap', 'tuned-config', {
+      data: { 'settings.json': '{"hash":"x","settings":{"maxmemory":"1"}}' },
+    });
+    await expect.poll(drift, POLL).toContain('ConfigMap tuned-config: data.settings.json is');
+    await expect.poll(async () => (await kept())['maxmemory-policy'], POLL).toBe('volatile-ttl');
+  });
+
+  test('by CONFIG SET is noticed within a minute or so, put back, and told', async () => {
+    const [node] = await cluster.primaries();
+    await call(node!.ip, ['CONFIG', 'SET', 'maxmemory-policy', 'noeviction', 'cluster-allow-replica-migration', 'yes']);
+    await expect
+      .poll(() => drift(), { timeout: 90_000, interval: 250 })
+      .toContain(`Valkey in pod ${node!.pod}: maxmemory-policy is noeviction, should be volatile-ttl`);
+    await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('volatile-ttl'));
+    expect(await running('cluster-allow-replica-migration')).toEqual(everywhere('no'));
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('again and again is put back ever less often, and the quarrel is told', async () => {
+    const insist = async () => {
+      await patch('poddisruptionbudget', 'tuned', { spec: { minAvailable: '50%' } });
+      return (await cluster.condition('DriftDetected'))?.reason;
+    };
+    await expect.poll(insist, { timeout: 60_000, interval: 500 }).toBe('DriftContested');
+    expect(await drift()).toContain('somebody changes it again');
+  });
+});

@@ -3,6 +3,7 @@ import {
   checkRestartOnlyValue,
   classifySetting,
   formatVersion,
+  knowsSetting,
   nearestSetting,
   parseVersion,
   type ValkeyVersion,
@@ -39,7 +40,7 @@ export function findRefusal({ wanted, inEffect, spec, members }: ConfigQuestion)
 
 function judge(
   version: ValkeyVersion,
-  { settings }: NodeSettings,
+  { settings, nodes = {} }: NodeSettings,
   inEffect: NodeSettings,
   spec: EffectiveClusterSpec,
 ): string | undefined {
@@ -56,7 +57,12 @@ function judge(
     const problem = isNew ? checkRestartOnlyValue(name, value) : undefined;
     if (problem) return `${fieldOfSetting(spec, name)} is "${value}" and ${problem}.`;
   }
-  return undefined;
+  const announced = Object.values(nodes).flatMap((each) => Object.keys(each));
+  const missing = announced.find((name) => !knowsSetting(version, name));
+  return (
+    missing &&
+    `spec.services.external.type is NodePort, which takes ${missing}, and Valkey ${formatVersion(version)} does not have it: use LoadBalancer, or Valkey 9.1.`
+  );
 }
 
 /** `CONFIG SET failed (possibly related to argument 'x') - argument must be ...` */

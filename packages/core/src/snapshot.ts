@@ -195,6 +195,8 @@ export interface KubernetesNodeView {
   readonly name: string;
   readonly zone?: string;
   readonly ready: boolean;
+  /** Where it is reached from outside, if it has such an address, else from within its network. */
+  readonly address?: string;
 }
 
 /** What is in use and when it has to be renewed; undefined where it does not exist yet. */

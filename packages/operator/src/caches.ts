@@ -71,5 +71,6 @@ function keepPlace(node: Live<Node>): Live<Node> {
   const ready = conditions.filter(({ type }) => type === 'Ready').map(({ type, status }) => ({ type, status }));
   const { name, uid, resourceVersion, labels: nodeLabels = {} } = node.metadata;
   const metadata = { name, uid, resourceVersion, labels: nodeLabels };
-  return { apiVersion: 'v1', kind: 'Node', metadata, status: { conditions: ready } };
+  const addresses = node.status?.addresses ?? [];
+  return { apiVersion: 'v1', kind: 'Node', metadata, status: { conditions: ready, addresses } };
 }

@@ -1,6 +1,7 @@
 import { CertificatePurpose } from '@valkey-operator/rpc';
 import { CommandExecutor, createSidecarServer, findGuardMismatch, recordRefusals } from '@valkey-operator/rpc/sidecar';
 import { connect } from '@valkey-operator/valkey/connection';
+import { readNodesConf } from './bus-addresses.ts';
 import { Certificates } from './certificates.ts';
 import { createHandlers } from './commands/index.ts';
 import { logCommands } from './commands/observe.ts';
@@ -48,6 +49,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
       connect({ address: { path: paths.socket }, timeoutMs: CONNECT_TIMEOUT_MS, clientName: 'sidecar', signal }),
     nextLookMs: (view, facts, unchangedMs) =>
       nextLookMs(view, facts, unchangedMs, reports.isWatched || Date.now() < stayConnectedUntil),
+    readNodesConf: () => readNodesConf(paths.nodesConf),
     onFirstAnswer: async (connection, facts) => {
       await setFirstSettings(connection, facts, { nodeTimeoutMs: await readNodeTimeoutMs(), log });
       await settingsInEffect.noteFirstAnswer((...args) => connection.call(args, { timeoutMs: CONNECT_TIMEOUT_MS }));

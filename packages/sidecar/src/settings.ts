@@ -5,22 +5,25 @@ import { dirname } from 'node:path';
 /** Directives that follow from the spec of the cluster; a list is a directive that is given several times. */
 export interface NodeSettings {
   readonly hash: string;
-  readonly settings: Readonly<Record<string, string | readonly string[]>>;
+  readonly settings: Directives;
 }
+
+type Directives = Readonly<Record<string, string | readonly string[]>>;
 
 export type SettingsVerdict =
   | { readonly ok: true; readonly value: NodeSettings }
   | { readonly ok: false; readonly message: string };
 
-export async function readSettings(file: string): Promise<SettingsVerdict> {
+/** The settings of all nodes, and those that this pod has beside them. */
+export async function readSettings(file: string, pod = ''): Promise<SettingsVerdict> {
   try {
-    return parseSettings(await readFile(file, 'utf8'));
+    return parseSettings(await readFile(file, 'utf8'), pod);
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };
   }
 }
 
-export function parseSettings(text: string): SettingsVerdict {
+export function parseSettings(text: string, pod = ''): SettingsVerdict {
   const refuse = (message: string) => ({ ok: false, message: `settings.json: ${message}` }) as const;
   let document: unknown;
   try {
@@ -31,12 +34,12 @@ export function parseSettings(text: string): SettingsVerdict {
   if (!isRecord(document) || typeof document['hash'] !== 'string' || !isRecord(document['settings'])) {
     return refuse('must hold hash and settings');
   }
-  const strange = Object.entries(document['settings']).find(([, value]) => !isDirectiveValue(value));
+  const nodes = isRecord(document['nodes']) ? document['nodes'] : {};
+  const own = isRecord(nodes[pod]) ? nodes[pod] : {};
+  const settings = { ...document['settings'], ...own };
+  const strange = Object.entries(settings).find(([, value]) => !isDirectiveValue(value));
   if (strange) return refuse(`${strange[0]} must be a text or a list of texts`);
-  return {
-    ok: true,
-    value: { hash: document['hash'], settings: document['settings'] as NodeSettings['settings'] },
-  };
+  return { ok: true, value: { hash: document['hash'], settings: settings as Directives } };
 }
 
 // The kubelet replaces a mounted ConfigMap by one rename, but makes several changes around it.

@@ -11,6 +11,7 @@ import {
   type ServerInfo,
   type SlotMigration,
 } from '@valkey-operator/valkey';
+import { withBusAddresses } from './bus-addresses.ts';
 import type { Connection } from '@valkey-operator/valkey/connection';
 
 /** What Valkey says of itself at one moment. */
@@ -29,15 +30,18 @@ export interface ClusterFacts {
   readonly migrations: readonly SlotMigration[];
 }
 
+/** The table that Valkey keeps on disk. */
+export type NodesConfReader = () => Promise<readonly ClusterNode[]>;
+
 /** One round trip. */
 export async function askValkey(
   connection: Connection,
-  options: { readonly timeoutMs: number; readonly withMigrations: boolean },
+  options: { readonly timeoutMs: number; readonly withMigrations: boolean; readonly readNodesConf?: NodesConfReader },
 ): Promise<ValkeyFacts> {
   const call = (...args: string[]) => connection.call(args, { timeoutMs: options.timeoutMs });
   const [text, cluster] = await Promise.all([
     call('INFO', 'server', 'memory', 'persistence', 'replication', 'keyspace'),
-    askCluster(call, options.withMigrations).catch(nothingWhileLoading),
+    askCluster(call, options).catch(nothingWhileLoading),
   ]);
   const info = parseInfo(expectText(text));
   const { server } = info;
@@ -47,14 +51,18 @@ export async function askValkey(
 
 type Call = (...args: string[]) => ReturnType<Connection['call']>;
 
-async function askCluster(call: Call, withMigrations: boolean): Promise<ClusterFacts> {
-  const [info, table, shardId, migrations] = await Promise.all([
+async function askCluster(
+  call: Call,
+  { withMigrations, readNodesConf }: Parameters<typeof askValkey>[1],
+): Promise<ClusterFacts> {
+  const [info, table, shardId, migrations, saved] = await Promise.all([
     call('CLUSTER', 'INFO'),
     call('CLUSTER', 'NODES'),
     call('CLUSTER', 'MYSHARDID'),
     withMigrations ? call('CLUSTER', 'GETSLOTMIGRATIONS') : [],
+    readNodesConf?.() ?? [],
   ]);
-  const nodes = parseClusterNodes(expectText(table));
+  const nodes = withBusAddresses(parseClusterNodes(expectText(table)), saved);
   const myself = nodes.find((node) => node.myself);
   if (!myself) throw new Error('CLUSTER NODES has no line of the node itself');
   return {

@@ -2,7 +2,7 @@ import { hasFeature, parseVersion, ValkeyError, type RespValue } from '@valkey-o
 import { ConnectionError, exponentialBackOff, type Connection } from '@valkey-operator/valkey/connection';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GateHold } from './start-gate/start-gate.ts';
-import { askValkey, type ValkeyFacts } from './valkey-facts.ts';
+import { askValkey, type NodesConfReader, type ValkeyFacts } from './valkey-facts.ts';
 
 export type ProcessPhase = 'absent' | 'gated' | 'starting' | 'loading' | 'running' | 'unresponsive' | 'exited';
 
@@ -32,6 +32,8 @@ export interface ValkeyWatchOptions {
   readonly connect: (signal: AbortSignal) => Promise<Connection>;
   /** How soon to look again after this look; undefined: not before somebody asks. */
   readonly nextLookMs: (view: ProcessView, facts: ValkeyFacts | undefined, unchangedMs: number) => number | undefined;
+  /** What Valkey keeps of its table on disk, for what it does not tell. */
+  readonly readNodesConf?: NodesConfReader;
   /** A newly started Valkey answers for the first time. */
   readonly onFirstAnswer: (connection: Connection, facts: ValkeyFacts) => Promise<void>;
 }
@@ -134,7 +136,11 @@ export class ValkeyWatch {
     const { connection } = this;
     if (!this.#view.unansweredSince) this.#view = { ...this.#view, unansweredSince: new Date() };
     try {
-      const facts = await askValkey(connection, { timeoutMs, withMigrations: this.#hasAtomicMigration() });
+      const facts = await askValkey(connection, {
+        timeoutMs,
+        withMigrations: this.#hasAtomicMigration(),
+        ...(this.#options.readNodesConf && { readNodesConf: this.#options.readNodesConf }),
+      });
       if (connection === this.#connection) await this.#accept(connection, facts);
       return facts;
     } catch (error) {

@@ -3,6 +3,7 @@ import type { ChildObject, OperatorView } from '../snapshot.ts';
 import { childMetadata, selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
 import { buildPodTemplate } from './pod-template.ts';
+import { buildServices } from './services.ts';
 import { buildSettings, type NodeSettings, SETTINGS_KEY } from './settings.ts';
 
 export interface ChildrenInput {
@@ -25,8 +26,7 @@ export function buildChildren(input: ChildrenInput): ChildObject[] {
   return [
     buildServiceAccount(input),
     buildConfigMap(input),
-    buildHeadlessService(input),
-    buildClientService(input),
+    ...buildServices(input),
     buildNetworkPolicy(input),
     buildDisruptionBudget(input),
     buildStatefulSet(input),
@@ -82,37 +82,6 @@ function buildConfigMap({ cluster, spec, settings }: ChildrenInput): ChildObject
   };
 }
 
-/** Names for pods, also before they are ready: nodes must find each other in order to become ready. */
-function buildHeadlessService({ cluster, spec }: ChildrenInput): ChildObject {
-  const { name } = cluster.metadata;
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: childMetadata({ ...cluster, spec }, childNames(name).headlessService),
-    spec: {
-      clusterIP: 'None',
-      publishNotReadyAddresses: true,
-      selector: selectorLabels(name),
-      ports: [port('valkey', ports.valkey), port('bus', ports.valkeyBus)],
-    },
-  };
-}
-
-function buildClientService({ cluster, spec }: ChildrenInput): ChildObject {
-  const { name } = cluster.metadata;
-  const metadata = childMetadata({ ...cluster, spec }, childNames(name).clientService);
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { ...metadata, annotations: { ...spec.services.client.annotations, ...metadata.annotations } },
-    spec: {
-      type: spec.services.client.type,
-      selector: selectorLabels(name),
-      ports: [port('valkey', ports.valkey)],
-    },
-  };
-}
-
 /** Nobody may evict a pod by itself: the operator lets them go one at a time (D2). */
 function buildDisruptionBudget({ cluster, spec }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
@@ -161,8 +130,4 @@ function buildDetail({ cluster, spec }: ChildrenInput): ChildObject {
     metadata: childMetadata({ ...cluster, spec }, childNames(name).status),
     spec: { clusterRef: name },
   };
-}
-
-function port(name: string, number: number) {
-  return { name, port: number, targetPort: number, protocol: 'TCP' };
 }

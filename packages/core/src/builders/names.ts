@@ -4,6 +4,7 @@ export function childNames(cluster: string) {
     statefulSet: cluster,
     clientService: cluster,
     readService: `${cluster}-read`,
+    externalService: (ordinal: number) => `${cluster}-${ordinal}-external`,
     headlessService: `${cluster}-headless`,
     configMap: `${cluster}-config`,
     disruptionBudget: cluster,

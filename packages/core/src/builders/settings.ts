@@ -15,17 +15,28 @@ export const SETTINGS_KEY = 'settings.json';
 export interface NodeSettings {
   readonly hash: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** What single nodes have beside these, by pod. */
+  readonly nodes?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** Valkey's directives that follow from the spec; the sidecar adds those that belong to the node (addresses, paths). */
-export function buildSettings(spec: EffectiveClusterSpec): NodeSettings {
+export function buildSettings(
+  spec: EffectiveClusterSpec,
+  nodes: NonNullable<NodeSettings['nodes']> = {},
+): NodeSettings {
   const settings = {
     ...memorySettings(spec),
     ...persistenceSettings(spec),
     ...replicationSettings(spec),
     ...Object.fromEntries(Object.entries(spec.config ?? {}).map(([key, value]) => [key.toLowerCase(), value])),
   };
-  return { hash: hashSettings(settings), settings };
+  const own = Object.keys(nodes).length > 0 ? { nodes } : {};
+  return { hash: hashSettings({ settings, ...own }), settings, ...own };
+}
+
+/** What one node runs with. */
+export function settingsOfNode({ settings, nodes }: NodeSettings, pod: string): Record<string, string> {
+  return { ...settings, ...nodes?.[pod] };
 }
 
 /**
@@ -39,23 +50,26 @@ export function settingsInEffect({
   const name = childNames(cluster.metadata.name).configMap;
   const found = children.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
   const settings = found && parseSettings(found);
-  return settings && hashSettings(settings.settings) === settings.hash ? settings : undefined;
+  return settings && hashSettings(settings) === settings.hash ? settings : undefined;
 }
 
 function parseSettings(configMap: ChildObject): NodeSettings | undefined {
   const text = (configMap['data'] as Record<string, string> | undefined)?.[SETTINGS_KEY];
   try {
-    const { hash, settings } = JSON.parse(text ?? '') as NodeSettings;
-    const isMap = typeof settings === 'object' && Object.values(settings).every((value) => typeof value === 'string');
-    return typeof hash === 'string' && isMap ? { hash, settings } : undefined;
+    const { hash, settings, nodes } = JSON.parse(text ?? '') as NodeSettings;
+    const isMap = (map: object) => Object.values(map).every((value) => typeof value === 'string');
+    const isValid = typeof hash === 'string' && isMap(settings) && Object.values(nodes ?? {}).every(isMap);
+    return isValid ? { hash, settings, ...(nodes && { nodes }) } : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** Frozen by a golden test: were this to change, an upgrade of the operator alone would restart every pod of the fleet. */
-export function hashSettings(settings: Readonly<Record<string, string>>): string {
-  const canonical = Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1));
+export function hashSettings({ settings, nodes }: Omit<NodeSettings, 'hash'>): string {
+  const sorted = (map: object) => Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const own = nodes && sorted(nodes).map(([pod, map]) => [pod, sorted(map as object)]);
+  const canonical = own ? [sorted(settings), own] : sorted(settings);
   return createHash('sha256').update(JSON.stringify(canonical)).digest('hex').slice(0, 16);
 }
 

@@ -1,5 +1,6 @@
+import { announcedSettings } from '../announced.ts';
 import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
-import { buildSettings, type NodeSettings, settingsInEffect } from '../builders/settings.ts';
+import { buildSettings, type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { type Decision, order, type PlanView, type Step } from '../decision.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
 import { listNames } from '../status/list-names.ts';
@@ -27,7 +28,7 @@ export function planRefusedConfig(view: PlanView): Decision | undefined {
 function compareSettings({ snapshot, topology }: PlanView) {
   const inEffect = settingsInEffect(snapshot);
   if (!topology.formed || !inEffect) return undefined;
-  const wanted = buildSettings(snapshot.spec);
+  const wanted = buildSettings(snapshot.spec, announcedSettings(snapshot));
   const refusal =
     wanted.hash === inEffect.hash
       ? undefined
@@ -40,7 +41,7 @@ const APPLY: Step = { name: 'Apply on every node', number: 2, of: 3 };
 const KEEP: Step = { name: 'Keep for the next start', number: 3, of: 3 };
 
 function moveOn({ topology: { members } }: PlanView, wanted: NodeSettings, inEffect: NodeSettings): Decision {
-  const changes = describeSettingChanges(inEffect.settings, wanted.settings);
+  const changes = describeSettingChanges(inEffect, wanted);
   const others = members.filter(({ report }) => report.config.runningHash !== wanted.hash);
   if (others.length === members.length) {
     const [first] = others.toSorted((a, b) => Number(isPrimary(a)) - Number(isPrimary(b)));
@@ -75,15 +76,22 @@ function repairDrift(drifted: readonly Member[], inEffect: NodeSettings): Decisi
 
 function apply(
   members: readonly Member[],
-  { settings, hash }: NodeSettings,
+  settings: NodeSettings,
   what: string,
   reason: 'Reconfiguring' | 'DriftRepaired' = 'Reconfiguring',
 ): Decision {
   const message = `${what} ${listNames(members.map(({ pod }) => pod.name))}.`;
   // Commands go through sessions; the plan asks for them, and the next look finds them open.
   if (!members.every(({ report }) => report.live)) return { reason, message };
-  const command = { do: 'setConfig', settings, hash } as const;
-  return { reason, message, stages: [members.map((member) => order(member, command, reason))] };
+  const commands = members.map((member) => {
+    const command = {
+      do: 'setConfig',
+      settings: settingsOfNode(settings, member.pod.name),
+      hash: settings.hash,
+    } as const;
+    return order(member, command, reason);
+  });
+  return { reason, message, stages: [commands] };
 }
 
 function isPrimary({ cluster }: Member): boolean {

@@ -4,7 +4,7 @@ import { buildChildren } from '../builders/children.ts';
 import { settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { compareChild } from '../drift.ts';
-import { findStatefulSet } from '../expectation.ts';
+import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 
 /** What a cluster needs around its nodes, in the order in which the pods will ask for it. */
@@ -22,6 +22,7 @@ export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision 
       ...(cluster.metadata.finalizers?.includes(finalizer) ? [] : [{ type: 'AddFinalizer' } as const]),
       ...(issued[0] ?? []),
       ...applied.filter((action) => !isStatefulSet(action)),
+      ...findSurplusServices(children, snapshot),
     ],
     issued[1] ?? [],
     applied.filter(isStatefulSet),
@@ -42,6 +43,21 @@ export function planCertificates({ certificates, now }: ClusterSnapshot): Action
 export function nextRenewal({ snapshot: { certificates, now } }: PlanView): number | undefined {
   const times = [certificates.intermediate, certificates.sidecar].flatMap((each) => (each ? [each.renewAt - now] : []));
   return times.length > 0 ? Math.max(0, Math.min(...times)) : undefined;
+}
+
+/** Services that the spec asked for once. */
+function findSurplusServices(children: readonly ChildObject[], snapshot: ClusterSnapshot): Action[] {
+  const wanted = new Set(children.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name));
+  const surplus = snapshot.children.filter(
+    (child) =>
+      child.kind === 'Service' &&
+      !wanted.has(child.metadata.name) &&
+      !child.metadata.deletionTimestamp &&
+      isControlledBy(child, snapshot.cluster.metadata.uid),
+  );
+  return surplus.flatMap(({ apiVersion, kind, metadata: { name, uid } }) =>
+    uid === undefined ? [] : [{ type: 'DeleteChild', apiVersion, kind, name, uid } as const],
+  );
 }
 
 /** Until the cluster is formed, what the spec asks for is what the nodes start with; then only what they have accepted. */

@@ -1,7 +1,7 @@
 import { annotations, builtInDefaults, type EffectiveClusterSpec, type ValkeyCluster } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Plan } from '../actions.ts';
-import { settingsInEffect } from '../builders/settings.ts';
+import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { planCluster } from '../plan.ts';
 import type { CertificateView, ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
@@ -203,7 +203,8 @@ export class SimulatedCluster {
     // Keys of slots that it believes to be nobody's make a node claim them.
     const known = identity ?? { ...freshIdentity(this.nextId('node')), slots: data };
     pod.process = 'running';
-    pod.settings = settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] }) ?? pod.settings;
+    const found = settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] });
+    if (found) pod.settings = { hash: found.hash, settings: settingsOfNode(found, pod.name) };
     pod.node = {
       ...known,
       table: new Map(Array.from(known.table, ([id, line]) => [id, { ...line, connected: false }])),

@@ -149,7 +149,9 @@ function describeResize(status: PersistentVolumeClaim['status']): string | undef
 
 function viewNode(node: Live<Node>): KubernetesNodeView {
   const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-  return { name: node.metadata.name, ready, ...withoutUndefined({ zone: zoneOf(node) }) };
+  const addressOf = (wanted: string) => node.status?.addresses?.find(({ type }) => type === wanted)?.address;
+  const address = addressOf('ExternalIP') ?? addressOf('InternalIP');
+  return { name: node.metadata.name, ready, ...withoutUndefined({ zone: zoneOf(node), address }) };
 }
 
 function zoneOf(node: Live<Node>): string | undefined {

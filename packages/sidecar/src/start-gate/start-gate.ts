@@ -162,7 +162,7 @@ export class StartGate {
     const { log, onHold } = this.#options;
     const since = new Date();
     for (let told = ''; ;) {
-      const message = await readSettings(this.#options.paths.settings).then((read) => {
+      const message = await readSettings(this.#options.paths.settings, environment.pod.name).then((read) => {
         if (!read.ok) return read.message;
         try {
           renderNodeConf(read.value, environment);

@@ -1,0 +1,44 @@
+import { ports } from '@valkey-operator/api';
+import { childNames } from './builders/names.ts';
+import type { ChildObject, ClusterSnapshot, PodView } from './snapshot.ts';
+
+interface Service {
+  readonly spec?: { readonly ports?: readonly { readonly nodePort?: number }[] };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] } };
+}
+
+/**
+ * What each node tells clients of its address (C13), where it is to be reached from outside: by pod, and only where the
+ * address is known. Nodes go on to use the addresses of pods among themselves.
+ */
+export function announcedSettings(snapshot: ClusterSnapshot): Record<string, Record<string, string>> {
+  const { enabled, type = 'LoadBalancer' } = snapshot.spec.services.external;
+  if (!enabled) return {};
+  const find = type === 'NodePort' ? findNodePort : findLoadBalancer;
+  const found = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal).map((pod) => [pod.name, find(snapshot, pod)]);
+  return Object.fromEntries(found.filter(([, settings]) => settings !== undefined));
+}
+
+function findLoadBalancer(snapshot: ClusterSnapshot, pod: PodView): Record<string, string> | undefined {
+  const ip = findService(snapshot, pod)?.status?.loadBalancer?.ingress?.find((each) => each.ip)?.ip;
+  return ip === undefined ? undefined : { 'cluster-announce-client-ipv4': ip };
+}
+
+/** Any node of Kubernetes answers on the port; the pod's own saves a hop. */
+function findNodePort(snapshot: ClusterSnapshot, pod: PodView): Record<string, string> | undefined {
+  const nodePort = findService(snapshot, pod)?.spec?.ports?.[0]?.nodePort;
+  const ip = snapshot.kubernetesNodes.find(({ name }) => name === pod.kubernetesNode)?.address;
+  if (nodePort === undefined || ip === undefined) return undefined;
+  return {
+    'cluster-announce-client-ipv4': ip,
+    ...(nodePort !== ports.valkey && { 'cluster-announce-client-port': String(nodePort) }),
+  };
+}
+
+function findService(
+  { cluster, children }: ClusterSnapshot,
+  { ordinal }: PodView,
+): (ChildObject & Service) | undefined {
+  const name = childNames(cluster.metadata.name).externalService(ordinal);
+  return children.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name);
+}

@@ -1,0 +1,125 @@
+import { services } from '@valkey-operator/kube';
+import { Lab } from '@valkey-operator/lab';
+import { expectArray, expectText, type RespValue } from '@valkey-operator/valkey';
+import { connect } from '@valkey-operator/valkey/connection';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
+
+/** How clients reach a cluster (C13), and volumes that grow (C10). */
+const namespace = 'services';
+const lab = Lab.open(inject('lab'));
+const { client } = await lab.api();
+const POLL = { timeout: 60_000, interval: 250 };
+const cluster = new TestCluster(lab, client, namespace, 'doors');
+const volume = { pvc: { storageSize: '64Mi' } };
+
+async function lives(): Promise<unknown[]> {
+  return (await cluster.pods()).map(({ metadata, status }) => [
+    metadata.uid,
+    status?.containerStatuses?.map(({ restartCount }) => restartCount),
+  ]);
+}
+
+async function serviceNames(): Promise<string[]> {
+  const { items } = await client.list(services, { namespace });
+  return items.map(({ metadata }) => metadata.name).toSorted();
+}
+
+/** Where CLUSTER SLOTS sends a client, as host:port. */
+async function announced(ip: string): Promise<string[]> {
+  const ranges = expectArray(await call(ip, ['CLUSTER', 'SLOTS'])).map((range) => expectArray(range).slice(2));
+  const name = (node: RespValue) => expectArray(node).slice(0, 2).map(String).join(':');
+  return ranges.flatMap((nodes) => nodes.map(name)).toSorted();
+}
+
+async function ask(address: string, args: string[]): Promise<RespValue> {
+  const [host = '', port] = address.split(':');
+  using connection = await connect({ address: { host, port: Number(port) }, timeoutMs: 2000 });
+  return await connection.call(args, { timeoutMs: 2000 });
+}
+
+const words = ({ stdout }: { readonly stdout: string }) => stdout.trim().split(' ');
+const anyPod = async () => (await cluster.members())[0]!.ip;
+const atRest = () => cluster.waitForReason('Progressing', ['Healthy']);
+const podAddresses = async () => (await cluster.pods()).map(({ status }) => `${status?.podIP}:6379`).toSorted();
+let livesBefore: unknown;
+
+beforeAll(async () => {
+  await createRestrictedNamespace(lab, namespace);
+  await cluster.apply(volume);
+  await cluster.waitUntilReady();
+  livesBefore = await lives();
+});
+afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
+
+describe('clients', () => {
+  test('reach replicas, and only those, by the Service for reading', async () => {
+    await cluster.apply({ ...volume, services: { read: { enabled: true } } });
+    await expect.poll(serviceNames, POLL).toEqual(['doors', 'doors-headless', 'doors-read']);
+    const replicas = (await cluster.members()).filter(({ self }) => self.role === 'replica').map(({ pod }) => pod);
+    const targets = async () => {
+      const path = 'jsonpath={.items[*].endpoints[*].targetRef.name}';
+      const ofService = ['-n', namespace, '-l', 'kubernetes.io/service-name=doors-read'];
+      return words(await lab.kubectl(['get', 'endpointslices', ...ofService, '-o', path])).toSorted();
+    };
+    await expect.poll(targets, POLL).toEqual(replicas.toSorted());
+  });
+
+  test('reach every node from outside by its port on a node of Kubernetes, and are sent on there', async () => {
+    const ip = await anyPod();
+    await cluster.apply({ ...volume, services: { external: { enabled: true, type: 'NodePort' } } });
+    await expect.poll(async () => (await announced(ip)).filter((each) => each.endsWith(':6379')), POLL).toEqual([]);
+    await atRest();
+    const addresses = await announced(ip);
+    const ids = await Promise.all(
+      addresses.map(async (address) => expectText(await ask(address, ['CLUSTER', 'MYID']))),
+    );
+    expect(new Set(ids)).toEqual(new Set((await cluster.members()).map(({ self }) => self.id)));
+    const refusal = await Promise.all(addresses.map((address) => ask(address, ['GET', 'x']).catch(String)));
+    const moved = refusal.map(String).find((words) => words.includes('MOVED'));
+    expect(addresses).toContain(/MOVED \d+ (\S+)/.exec(moved ?? '')?.[1]);
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('are sent to a load balancer once it has an address', async () => {
+    // The lab has no load balancer: its part, writing the address into the status, is done by hand.
+    const ip = await anyPod();
+    await cluster.apply({ ...volume, services: { external: { enabled: true, type: 'LoadBalancer' } } });
+    const ref = { namespace, name: 'doors-1-external' };
+    await expect.poll(async () => (await client.get(services, ref))?.spec?.type, POLL).toBe('LoadBalancer');
+    const status = { loadBalancer: { ingress: [{ ip: '203.0.113.7' }] } };
+    await client.mergePatch(services, ref, { status }, { subresource: 'status' });
+    await expect.poll(() => announced(ip), POLL).toContain('203.0.113.7:6379');
+    await atRest();
+    await cluster.waitUntilReady();
+  });
+
+  test('are sent to pods again when external access is turned off', async () => {
+    const ip = await anyPod();
+    await cluster.apply(volume);
+    await expect.poll(serviceNames, POLL).toEqual(['doors', 'doors-headless']);
+    await expect.poll(() => announced(ip), POLL).toEqual(await podAddresses());
+    await atRest();
+    expect(await lives()).toEqual(livesBefore);
+  });
+});
+
+describe('volumes', () => {
+  const sizes = async () => {
+    const path = 'jsonpath={.items[*].status.capacity.storage}';
+    return words(await lab.kubectl(['get', 'pvc', '-n', namespace, '-o', path]));
+  };
+
+  test('grow without a restart', async () => {
+    await cluster.apply({ pvc: { storageSize: '96Mi' } });
+    await expect.poll(sizes, POLL).toEqual(Array.from({ length: 6 }, () => '96Mi'));
+    await atRest();
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('never shrink', async () => {
+    await expect(cluster.apply({ pvc: { storageSize: '64Mi' } })).rejects.toThrow(
+      'must not shrink: a volume can only grow; restore a backup into a new deployment to use smaller volumes',
+    );
+  });
+});
