@@ -3,7 +3,8 @@
  * people, and what the status should read. No I/O, no clock, no random; the operator observes before and acts after.
  */
 export type * from './actions.ts';
-export { buildChildren, podCount, type ChildrenInput } from './builders/children.ts';
+export { buildChildren } from './builders/children.ts';
+export { podCount, type ChildrenInput } from './builders/children-input.ts';
 export { childMetadata } from './builders/metadata.ts';
 export { childNames } from './builders/names.ts';
 export { TOKEN_AUDIENCE } from './builders/pod-template.ts';

@@ -1,25 +1,11 @@
 import { apiVersion, type EffectiveClusterSpec, labels, ports, type ValkeyCluster } from '@valkey-operator/api';
-import type { ChildObject, OperatorView } from '../snapshot.ts';
+import type { ChildObject } from '../snapshot.ts';
+import { type ChildrenInput, podCount } from './children-input.ts';
 import { childMetadata, selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
 import { buildPodTemplate } from './pod-template.ts';
 import { buildServices } from './services.ts';
-import { buildSettings, type NodeSettings, SETTINGS_KEY } from './settings.ts';
-
-export interface ChildrenInput {
-  readonly cluster: ValkeyCluster;
-  readonly spec: EffectiveClusterSpec;
-  readonly operator: OperatorView;
-  /** Pods to have at present, where that is not yet what the spec asks for. */
-  readonly replicas?: number;
-  /** Settings that are in effect at present, where those are not yet what the spec asks for. */
-  readonly settings?: NodeSettings | undefined;
-}
-
-/** Pods that a cluster of this spec has. */
-export function podCount({ masterCount, replicasPerMaster }: EffectiveClusterSpec): number {
-  return masterCount * (1 + replicasPerMaster);
-}
+import { buildSettings, SETTINGS_KEY } from './settings.ts';
 
 /** Every object of a cluster except Secrets, in the order in which they are needed. */
 export function buildChildren(input: ChildrenInput): ChildObject[] {

@@ -1,6 +1,6 @@
 import { labels, ports } from '@valkey-operator/api';
 import type { ChildObject } from '../snapshot.ts';
-import { type ChildrenInput, podCount } from './children.ts';
+import { type ChildrenInput, podCount } from './children-input.ts';
 import { childMetadata, selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
 
