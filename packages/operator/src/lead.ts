@@ -65,7 +65,6 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     plan: planCluster,
     pace: new CommandPace(),
     operator: { version, namespace, trustDomain, term: epoch },
-    operator: { version, namespace, trustDomain, sidecarImage: '', term: epoch },
     repairs: new RepairBook(),
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,
