@@ -13,6 +13,8 @@ export const annotations = {
   paused: `${group}/paused`,
   /** A timestamp on a cluster: every pod that started before it is restarted, one at a time. */
   restartAt: `${group}/restart-at`,
+  /** The id of the running orchestration, or "true", on a cluster: the change stops where it safely can. */
+  cancel: `${group}/cancel`,
   /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */
   forceTakeover: `${group}/force-takeover`,
   /** On our CRDs: tells them from those of another operator with the same names. */

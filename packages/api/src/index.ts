@@ -19,6 +19,7 @@ export * from './kinds/index.ts';
 export * from './labels.ts';
 export * from './ports.ts';
 export * from './reasons.ts';
+export { nextFiring } from './schema/cron.ts';
 export { parseDuration } from './schema/duration.ts';
 export { parseQuantity, type Quantity } from './schema/quantity.ts';
 export { validate } from './validate/validate.ts';

@@ -1,4 +1,4 @@
-import type { Condition, Reason, ValkeyCluster, ValkeyClusterStatus } from '@valkey-operator/api';
+import type { Condition, OrchestrationKind, Reason, ValkeyCluster, ValkeyClusterStatus } from '@valkey-operator/api';
 import type { ChildObject } from './snapshot.ts';
 
 /**
@@ -82,10 +82,18 @@ export interface Plan {
   readonly detail: NonNullable<ValkeyClusterStatus['status']>;
   /** Facts to tell people, once each; the recorder keeps repetitions away. */
   readonly events: readonly { readonly reason: Reason; readonly message: string }[];
+  /** Operations that ended with this look. */
+  readonly ended?: readonly EndedOrchestration[];
   /** Whether sessions to the sidecars are wanted: something is under way, so reports must be live. */
   readonly stayConnected: boolean;
   /** Look again after this long even if nothing is heard. */
   readonly wakeAfterMs?: number;
+}
+
+export interface EndedOrchestration {
+  readonly kind: OrchestrationKind;
+  readonly outcome: 'Succeeded' | 'Cancelled' | 'Failed';
+  readonly tookMs: number;
 }
 
 export type { Condition };

@@ -8,5 +8,8 @@ export { podCount, type ChildrenInput } from './builders/children-input.ts';
 export { childMetadata } from './builders/metadata.ts';
 export { childNames } from './builders/names.ts';
 export { TOKEN_AUDIENCE } from './builders/pod-template.ts';
+export { forecast, type Forecast } from './forecast/forecast.ts';
+export { formatForecast } from './forecast/format-forecast.ts';
+export { planAhead } from './forecast/plan-ahead.ts';
 export { planCluster } from './plan.ts';
 export type * from './snapshot.ts';

@@ -3,6 +3,7 @@ import type { Plan } from './actions.ts';
 import type { Drift } from './drift.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
 import { chooseCourse, type Course } from './orchestration/course.ts';
+import { listEnded } from './orchestration/ended.ts';
 import { writeLog } from './orchestration/log.ts';
 import { tellStory } from './orchestration/story.ts';
 import { planBirth } from './planners/birth.ts';
@@ -65,7 +66,8 @@ export function planCluster(snapshot: ClusterSnapshot): Plan {
 
   const course = chooseCourse(view, findRepair(view), findChanges(view));
   const { decision } = course;
-  if (isPaused(snapshot)) return conclude(view, course, planCertificates(snapshot));
+  if (isPaused(snapshot))
+    return conclude(view, course, mergeStages(decision?.stages ?? [], planCertificates(snapshot)));
   const upkeep = planUpkeep(view, decision);
   const stages = [...mergeStages(decision?.stages ?? [], upkeep.stages), planLabels(view)];
   return conclude(view, course, stages, [...upkeep.drifts, ...findNodeDrift(view)]);
@@ -116,14 +118,15 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], d
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),
     ],
+    ended: listEnded(view, course),
     stayConnected: decision !== undefined,
-    wakeAfterMs: Math.min(nextLook(view, decision), ...nextDriftLooks(view, drifts)),
+    wakeAfterMs: Math.min(nextLook(view, course), ...nextDriftLooks(view, drifts)),
   };
 }
 
 /** When something may have become different without anybody telling. */
-function nextLook(view: PlanView, decision: Decision | undefined): number {
+function nextLook(view: PlanView, { decision, hold }: Course): number {
   const renewal = nextRenewal(view) ?? FRESH_MS;
   const atRest = view.snapshot.pods.some(isContradicted) ? CONTRADICTED_MS : FRESH_MS;
-  return Math.min(decision ? (decision.wakeAfterMs ?? BACKSTOP_MS) : atRest, renewal);
+  return Math.min(decision ? (decision.wakeAfterMs ?? BACKSTOP_MS) : atRest, hold?.wakeAfterMs ?? FRESH_MS, renewal);
 }

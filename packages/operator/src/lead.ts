@@ -1,4 +1,4 @@
-import { planCluster } from '@valkey-operator/core';
+import { planAhead } from '@valkey-operator/core';
 import { EventRecorder, KubeClient, type Leadership, type Transport } from '@valkey-operator/kube';
 import type { CredentialSource, OnPeerRefused } from '@valkey-operator/rpc/operator';
 import type { Caches } from './caches.ts';
@@ -62,7 +62,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     sessions,
     leadership,
     events,
-    plan: planCluster,
+    plan: planAhead,
     pace: new CommandPace(),
     operator: { version, namespace, trustDomain, term: epoch },
     repairs: new RepairBook(),

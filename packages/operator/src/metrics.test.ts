@@ -7,6 +7,7 @@ test('metrics count what happens and look up what is', async () => {
   metrics.countRun({ key: 'a/b', waitedMs: 5, ranMs: 50, failures: 1, error: new Error('no') });
   metrics.countHeard('heartbeat', -3);
   metrics.countHeard('valkeyExited', undefined);
+  metrics.countEnded({ kind: 'ScaleOut', outcome: 'Succeeded', tookMs: 4000 });
   let watched = [{ labels: { resource: 'pods' }, value: 3 }];
   metrics.watch('age_seconds', 'Age.', ['resource'], () => watched);
   const lines = async () => (await metrics.registry.metrics()).split('\n');
@@ -18,6 +19,7 @@ test('metrics count what happens and look up what is', async () => {
       'valkey_operator_heartbeats_total{kind="heartbeat"} 1',
       'valkey_operator_heartbeats_total{kind="valkeyExited"} 1',
       'valkey_operator_heartbeat_latency_seconds_sum 0',
+      'valkey_operator_orchestration_seconds_sum{kind="ScaleOut",outcome="Succeeded"} 4',
       'age_seconds{resource="pods"} 3',
     ]),
   );

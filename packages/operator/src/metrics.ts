@@ -1,3 +1,4 @@
+import type { EndedOrchestration } from '@valkey-operator/core';
 import type { CallRecord, RunRecord } from '@valkey-operator/kube';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -30,6 +31,13 @@ export function createMetrics() {
     name: 'valkey_operator_actions_total',
     help: 'Actions carried out.',
     labelNames: ['action', 'outcome'],
+    registers,
+  });
+  const orchestrations = new Histogram({
+    name: 'valkey_operator_orchestration_seconds',
+    help: 'Time a multi-step operation took, with all interruptions.',
+    labelNames: ['kind', 'outcome'],
+    buckets: [1, 5, 15, 60, 300, 1800, 7200],
     registers,
   });
   const driftRepairs = new Counter({
@@ -72,6 +80,8 @@ export function createMetrics() {
       if (ageMs !== undefined) heartbeatAge.observe(Math.max(0, ageMs) / 1000);
     },
     countCall: ({ verb, resource, code }: CallRecord) => apiCalls.inc({ verb, resource, code: String(code) }),
+    countEnded: ({ kind, outcome, tookMs }: EndedOrchestration) =>
+      orchestrations.observe({ kind, outcome }, tookMs / 1000),
     countRun: ({ ranMs, waitedMs, error }: RunRecord) => {
       reconciles.observe({ result: error === undefined ? 'success' : 'error' }, ranMs / 1000);
       queued.observe(waitedMs / 1000);

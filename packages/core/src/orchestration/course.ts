@@ -1,5 +1,8 @@
-import type { Orchestration, OrchestrationKind, PendingOrchestration } from '@valkey-operator/api';
+import type { Cancelled, Orchestration, OrchestrationKind, PendingOrchestration } from '@valkey-operator/api';
 import type { Decision, PlanView } from '../decision.ts';
+import { cancel, isInForce, readCancellation, wind } from './cancellation.ts';
+import { callPerson, isOverdue, tryAgain } from './deadline.ts';
+import { findHold, type Hold } from './hold.ts';
 import { isOwnDoing } from './in-hand.ts';
 import { type Begun, describeProgress, isChange, recallBegun } from './progress.ts';
 
@@ -8,10 +11,22 @@ export interface Course {
   readonly decision: Decision | undefined;
   readonly orchestration?: Orchestration;
   readonly pending: readonly PendingOrchestration[];
+  /** Why the first of those that wait does, when nothing is done. */
+  readonly hold?: Hold;
+  /** A change that is not to be done, though the spec asks for it. */
+  readonly cancelled?: Cancelled;
   /** Has begun with this look. */
   readonly isNew: boolean;
   /** Had begun, and has nothing left to do. */
   readonly ended: readonly Begun[];
+}
+
+/** Something that could be done. */
+interface Candidate {
+  readonly kind: OrchestrationKind;
+  readonly decision: Decision;
+  readonly before: Begun | undefined;
+  readonly hold: Hold | undefined;
 }
 
 /**
@@ -21,58 +36,115 @@ export interface Course {
  */
 export function chooseCourse(view: PlanView, repair: Decision | undefined, changes: readonly Decision[]): Course {
   const begun = recallBegun(view);
-  const change = begun.find(({ kind }) => isChange(kind));
-  const queue = inOrder(changes, change?.kind);
-  const decision = (isWait(repair) ? queue.find(({ unblocks }) => unblocks) : undefined) ?? repair ?? queue[0];
-  if (!decision) return { decision, pending: [], isNew: false, ended: begun };
-
-  const kind = decision === repair ? nameRepair(view, repair, change) : kindOf(decision);
-  const before = begun.find((each) => each.kind === kind);
-  const step = queue.find((each) => kindOf(each) === kind)?.step;
-  const orchestration = describeProgress(view, { kind, decision, before, step });
-  const interrupted = decision === repair && change && change.kind !== kind ? [change] : [];
-  const pending = [
-    ...interrupted.map(interrupt),
-    ...queue
-      .filter((each) => kindOf(each) !== kind && !interrupted.some((other) => other.kind === kindOf(each)))
-      .map((each) => ({ kind: kindOf(each), message: each.message.slice(0, 1024) })),
-  ];
-  const isKept = ({ id }: Begun) =>
-    id === orchestration.id || pending.some((entry) => 'id' in entry && entry.id === id);
-  return {
-    decision,
-    orchestration,
-    pending,
-    isNew: before === undefined,
-    ended: begun.filter((each) => !isKept(each)),
+  const running = begun.find(({ kind }) => isChange(kind));
+  const asked = inOrder(changes, running?.kind);
+  const cancelled = readCancellation(view.snapshot, running ?? asked.map(({ kind = 'Heal' }) => ({ kind }))[0]);
+  const stopped = cancelled && isInForce(view.snapshot, cancelled) ? cancelled.kind : undefined;
+  const queue = asked.flatMap((decision) =>
+    (decision.kind ?? 'Heal') === stopped ? (wind(decision) ?? []) : decision,
+  );
+  const enlist = (decision: Decision, kind: OrchestrationKind): Candidate => {
+    const before = begun.find((each) => each.kind === kind);
+    return { kind, decision, before, hold: findHold(view, decision, before) };
   };
+  const mending = repair && enlist(repair, nameRepair(view, repair, begun));
+  const candidates = [...(mending ? [mending] : []), ...queue.map((each) => enlist(each, each.kind ?? 'Heal'))];
+
+  const chosen = pick(candidates, mending);
+  const known = { running, isMending: mending !== undefined };
+  const base = { ...(cancelled && { cancelled }), isNew: chosen?.before === undefined };
+  if (!chosen || (chosen.decision.held && chosen !== mending && !chosen.before)) {
+    const pending = listPending(candidates, undefined, known);
+    const ended = begun.filter(({ id }) => !pending.some((entry) => entry.id === id));
+    const hold = candidates.find((each) => each.hold)?.hold;
+    return {
+      ...base,
+      decision: chosen?.decision ?? still(mending),
+      pending,
+      ...(hold && { hold }),
+      isNew: false,
+      ended,
+    };
+  }
+  const own = queue.find(({ kind }) => kind === chosen.kind);
+  const pending = listPending(candidates, chosen, known);
+  const step = describeProgress(view, { ...chosen, step: own?.step });
+  const isKept = ({ id }: Begun) => id === step.id || pending.some((entry) => entry.id === id);
+  const ended = begun.filter((each) => !isKept(each));
+  return { ...base, pending, ended, ...heedDeadline(view, chosen, step, own) };
 }
 
-/** One of each kind, the running one first; what waits for a person lets the others pass. */
+/** Who answers what a repair waits for goes first; then the repair, then the queue. Whoever needs a person stands aside. */
+function pick(candidates: readonly Candidate[], mending: Candidate | undefined): Candidate | undefined {
+  const free = candidates.filter(({ hold }) => !hold);
+  const isWaiting = mending !== undefined && (mending.decision.stages ?? []).length === 0;
+  const answer = isWaiting ? free.find(({ decision }) => decision.unblocks) : undefined;
+  return answer ?? free.find((each) => each === mending || !each.decision.held) ?? free[0];
+}
+
+/** One of each kind, the running one first. */
 function inOrder(changes: readonly Decision[], running: OrchestrationKind | undefined): Decision[] {
-  const kinds = new Set([...(running ? [running] : []), ...changes.map(kindOf)]);
-  const ordered = [...kinds].flatMap((kind) => changes.find((each) => kindOf(each) === kind) ?? []);
-  return [...ordered.filter(({ held }) => !held), ...ordered.filter(({ held }) => held)];
-}
-
-function kindOf({ kind = 'Heal' }: Decision): OrchestrationKind {
-  return kind;
-}
-
-function isWait(decision: Decision | undefined): boolean {
-  return decision !== undefined && (decision.stages ?? []).length === 0;
+  const kinds = new Set([running, ...changes.map(({ kind }) => kind)]);
+  return [...kinds].flatMap((kind) => {
+    const own = changes.filter((each) => each.kind === kind);
+    return own.find(({ held }) => !held) ?? own[0] ?? [];
+  });
 }
 
 /** What is broken by a change belongs to the change: a pod that it replaces, and that is not back yet, is no fault. */
-function nameRepair(view: PlanView, repair: Decision, change: Begun | undefined): OrchestrationKind {
+function nameRepair(view: PlanView, repair: Decision, begun: readonly Begun[]): OrchestrationKind {
   const { creating, scaling } = view.topology;
   if (repair.kind) return repair.kind;
-  if (creating) return 'Create';
+  if (creating || begun.some(({ kind }) => kind === 'Create')) return 'Create';
+  const change = begun.find(({ kind }) => isChange(kind));
   if (change) return isOwnDoing(view, change.pods) ? change.kind : 'Heal';
   return scaling ? 'ScaleReplicas' : 'Heal';
 }
 
-function interrupt({ id, kind, startedAt, pods }: Begun): PendingOrchestration {
-  const message = 'A repair has interrupted it; it goes on afterwards.';
-  return { id, kind, startedAt, message, ...(pods && { pods }) };
+/** Everything but what is done, in order. While something is mended, a change's own planner may not see that it goes on. */
+function listPending(
+  candidates: readonly Candidate[],
+  chosen: Candidate | undefined,
+  { running, isMending }: { readonly running: Begun | undefined; readonly isMending: boolean },
+): PendingOrchestration[] {
+  const isUnseen = isMending && running && ![...candidates].some(({ kind }) => kind === running.kind);
+  const interrupted = isUnseen ? [describeWaiting(running, 'A repair has interrupted it; it goes on afterwards.')] : [];
+  const others = candidates
+    .filter(({ kind }, index) => kind !== chosen?.kind && candidates.findIndex((each) => each.kind === kind) === index)
+    .map(({ kind, before, decision, hold }) => {
+      const why = hold?.reason === 'WaitingForMaintenanceWindow' ? `${hold.message} ` : '';
+      return describeWaiting(before ?? { kind }, `${why}${decision.message}`);
+    });
+  return [...interrupted, ...others];
+}
+
+function describeWaiting(begun: Partial<Begun> & Pick<Begun, 'kind'>, message: string): PendingOrchestration {
+  const { id, kind, startedAt, pods } = begun;
+  return { kind, message: message.slice(0, 1024), ...(id && startedAt && { id, startedAt, ...(pods && { pods }) }) };
+}
+
+/** What a pause keeps from being done is still told. */
+function still(mending: Candidate | undefined): Decision | undefined {
+  if (!mending) return undefined;
+  const { stages: _stages, events: _events, pods: _pods, ...told } = mending.decision;
+  return told;
+}
+
+/** A step that takes too long: what its planner says about that is done. */
+function heedDeadline(
+  view: PlanView,
+  { kind, decision }: Candidate,
+  orchestration: Orchestration,
+  own: Decision | undefined,
+): Pick<Course, 'decision' | 'orchestration'> & Partial<Course> {
+  const step = decision.step ?? own?.step;
+  if (!isChange(kind) || !isOverdue(view, orchestration, step)) return { decision, orchestration };
+  if (step?.onTimeout === 'retry') return { decision, orchestration: tryAgain(view, orchestration) };
+  if (step?.onTimeout === 'rollBack' && own?.undo) {
+    const cancelled = cancel(view.snapshot, orchestration, 'Failed');
+    return { decision: { ...own.undo, kind }, orchestration, cancelled };
+  }
+  // A repair goes on all the same.
+  const { stages } = decision === own ? {} : decision;
+  return { decision: { ...callPerson(orchestration), ...(stages && { stages }) }, orchestration };
 }

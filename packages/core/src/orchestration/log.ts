@@ -10,20 +10,34 @@ export function writeLog({ snapshot }: PlanView, course: Course): OrchestrationL
   const { orchestration } = course;
   const last = log.at(-1);
   const open = last?.finishedAt === undefined ? last : undefined;
-  const isSame =
-    open?.orchestration === orchestration?.id &&
-    open?.step === orchestration?.step &&
-    open?.stepName === orchestration?.stepName;
-  if (isSame) return log;
+  const isSame = last?.orchestration === orchestration?.id && isSameStep(last, orchestration);
+  // What has been told as failed stays so, though it may go on for long.
+  if (isSame && (!open || !isStuck(course))) return log;
   const closed = open
     ? [...log.slice(0, -1), { ...open, finishedAt: formatTime(snapshot.now), outcome: outcomeOf(open, course) }]
     : log;
-  if (!orchestration) return closed;
+  if (!orchestration || isSame) return closed;
   const { id, kind, step, stepName, stepStartedAt: startedAt = formatTime(snapshot.now), message } = orchestration;
   const entry = { orchestration: id, kind, step, ...(stepName && { stepName }), startedAt, message };
   return [...closed, entry].slice(-logLength);
 }
 
-function outcomeOf(step: OrchestrationLogEntry, { pending }: Course): OrchestrationLogEntry['outcome'] {
-  return pending.some(({ id }) => id === step.orchestration) ? 'Interrupted' : 'Succeeded';
+function isSameStep(entry: OrchestrationLogEntry | undefined, now: Course['orchestration']): boolean {
+  return entry?.step === now?.step && entry?.stepName === now?.stepName && entry?.startedAt === now?.stepStartedAt;
+}
+
+function isStuck({ decision }: Course): boolean {
+  return decision?.held === true && decision.reason === 'OrchestrationFailed';
+}
+
+function outcomeOf(entry: OrchestrationLogEntry, course: Course): OrchestrationLogEntry['outcome'] {
+  const { pending, cancelled, orchestration, ended } = course;
+  const { orchestration: id, step, stepName } = entry;
+  if (isStuck(course)) return 'Failed';
+  if (pending.some((each) => each.id === id)) return 'Interrupted';
+  if (cancelled?.id === id && ended.some((each) => each.id === id)) {
+    return cancelled.why === 'Failed' ? 'RolledBack' : 'Cancelled';
+  }
+  const isAgain = orchestration?.id === id && orchestration.step === step && orchestration.stepName === stepName;
+  return isAgain ? 'Retried' : 'Succeeded';
 }

@@ -1,19 +1,25 @@
 import type { Plan } from '../actions.ts';
 import type { PlanView } from '../decision.ts';
+import { explainCancellation, isSameCancellation } from './cancellation.ts';
 import type { Course } from './course.ts';
 
 /**
  * Begin, change of hands and end of operations, once each. Repairs tell what they do themselves. No text has anything in it
  * that another look would word differently: told twice, it must be the same.
  */
-export function tellStory({ snapshot }: PlanView, { orchestration, isNew, ended }: Course): Plan['events'] {
+export function tellStory({ snapshot }: PlanView, course: Course): Plan['events'] {
+  const { orchestration, isNew, ended, cancelled } = course;
   const { generation } = snapshot.cluster.metadata;
   const told: Plan['events'][number][] = ended
-    .filter(({ kind }) => kind !== 'Heal')
+    .filter(({ kind, id }) => kind !== 'Heal' && id !== cancelled?.id)
     .map(({ kind, startedAt }) => ({
       reason: 'OrchestrationFinished',
       message: `${kind}, which began at ${startedAt}, has ended.`,
     }));
+  if (cancelled && !isSameCancellation(cancelled, snapshot.cluster.status?.cancelled)) {
+    const reason = cancelled.why === 'Failed' ? 'OrchestrationFailed' : 'Cancelled';
+    told.push({ reason, message: explainCancellation(cancelled) });
+  }
   if (!orchestration || orchestration.kind === 'Heal') return told;
   const { kind, id } = orchestration;
   const before = snapshot.cluster.status?.orchestration;

@@ -34,10 +34,13 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
     case 'RemoveFinalizer':
       return setFinalizers(cluster, []);
     case 'IssueIntermediate':
-      cluster.certificates = { ...cluster.certificates, intermediate: issue('demo-ca', cluster.now) };
+      cluster.certificates = {
+        ...cluster.certificates,
+        intermediate: issue(cluster.names.intermediateSecret, cluster.now),
+      };
       return true;
     case 'IssueSidecarCertificate':
-      cluster.certificates = { ...cluster.certificates, sidecar: issue('demo-sidecar-mtls', cluster.now) };
+      cluster.certificates = { ...cluster.certificates, sidecar: issue(cluster.names.sidecarSecret, cluster.now) };
       return true;
     case 'CommandNode':
       return command(cluster, action);

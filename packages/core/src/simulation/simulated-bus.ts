@@ -1,6 +1,6 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import { hear, type Line, type SimulatedNode } from './simulated-node.ts';
-import { hostnameOf, isRunning, type RunningPod, type SimulatedPod } from './simulated-pod.ts';
+import { isRunning, type RunningPod, type SimulatedPod } from './simulated-pod.ts';
 
 /** What Valkey nodes do among themselves, without an operator: links, gossip, votes, replication. */
 export class SimulatedBus {
@@ -39,7 +39,7 @@ export class SimulatedBus {
     const known = node.table.get(id);
     if (known) known.ip = peer.ip;
     else {
-      const hostname = hostnameOf(peer);
+      const { hostname } = peer;
       const line: Line = {
         id,
         epoch,

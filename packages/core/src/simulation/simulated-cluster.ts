@@ -3,7 +3,8 @@ import { SlotSet } from '@valkey-operator/valkey';
 import type { Plan } from '../actions.ts';
 import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { planCluster } from '../plan.ts';
-import type { CertificateView, ChildObject, ClusterSnapshot } from '../snapshot.ts';
+import { childNames } from '../builders/names.ts';
+import type { CertificateView, ChildObject, ClusterSnapshot, KubernetesNodeView, OperatorView } from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
 import { SimulatedBus } from './simulated-bus.ts';
 import { freshIdentity, type Identity } from './simulated-node.ts';
@@ -46,13 +47,23 @@ export class SimulatedCluster {
   certificates: { intermediate?: CertificateView; sidecar?: CertificateView } = {};
   cluster: ValkeyCluster;
   spec: EffectiveClusterSpec;
-  readonly #zones: number;
-  readonly #nodesPerZone: number;
+  operator: OperatorView = {
+    version: '0.1.0',
+    namespace: 'valkey-system',
+    trustDomain: 'test',
+  };
+  /** Where pods go, by ordinal, and again from the first. */
+  kubernetesNodes: readonly KubernetesNodeView[];
+  /** Before each name that it gives, so that none is one of another's. */
+  origin = '';
   #serial = 0;
 
   constructor({ shards = 3, replicas = 1, zones = 3, nodesPerZone = 1, spec = {} }: SimulationOptions = {}) {
-    this.#zones = zones;
-    this.#nodesPerZone = nodesPerZone;
+    this.kubernetesNodes = Array.from({ length: zones * nodesPerZone }, (_, index) => ({
+      name: `node-${index % zones}-${Math.floor(index / zones)}`,
+      zone: `zone-${index % zones}`,
+      ready: true,
+    }));
     const written = { management: 'Bound', masterCount: shards, replicasPerMaster: replicas } as const;
     this.spec = { ...builtInDefaults, ...spec, ...written };
     this.cluster = {
@@ -76,6 +87,10 @@ export class SimulatedCluster {
     return found;
   }
 
+  get names() {
+    return childNames(this.cluster.metadata.name);
+  }
+
   get nodes() {
     return this.bus.nodes;
   }
@@ -87,13 +102,15 @@ export class SimulatedCluster {
 
   /** What the StatefulSet asks for. */
   get podCount(): number {
-    const statefulSet = this.children.get('StatefulSet/demo')?.['spec'] as { replicas: number } | undefined;
+    const statefulSet = this.children.get(`StatefulSet/${this.names.statefulSet}`)?.['spec'] as
+      | { replicas: number }
+      | undefined;
     return statefulSet?.replicas ?? 0;
   }
 
   nextId(kind: string): string {
     this.#serial += 1;
-    return `${kind}-${String(this.#serial).padStart(4, '0')}`;
+    return `${this.origin}${kind}-${String(this.#serial).padStart(4, '0')}`;
   }
 
   snapshot(): ClusterSnapshot {
@@ -101,17 +118,11 @@ export class SimulatedCluster {
       now: this.now,
       cluster: this.cluster,
       spec: this.spec,
-      operator: {
-        version: '0.1.0',
-        namespace: 'valkey-system',
-        trustDomain: 'test',
-
-        term: this.term,
-      },
+      operator: { ...this.operator, term: this.term },
       children: [...this.children.values()],
       pods: this.pods.map((pod) => viewPod(pod, this.now)),
       claims: Array.from(this.volumes, ([ordinal, { storage }]) => ({
-        name: `data-demo-${ordinal}`,
+        name: this.names.claim(ordinal),
         uid: `claim-${ordinal}`,
         ordinal,
         storage,
@@ -119,7 +130,7 @@ export class SimulatedCluster {
         expandable: true,
         phase: 'Bound',
       })),
-      kubernetesNodes: [],
+      kubernetesNodes: this.kubernetesNodes,
       certificates: this.certificates,
       failures: this.failures,
     };
@@ -150,7 +161,7 @@ export class SimulatedCluster {
     for (let round = 0; round < 2; round += 1) this.bus.gossip(this.now);
     this.bus.elect();
     this.bus.replicate();
-    this.#persist();
+    this.persist();
   }
 
   /** Clients write to every slot that is served. */
@@ -160,7 +171,7 @@ export class SimulatedCluster {
       node.offset += 100;
     }
     this.bus.replicate();
-    this.#persist();
+    this.persist();
   }
 
   /** The pod is gone and comes back with another address; with its volume or without. */
@@ -219,7 +230,7 @@ export class SimulatedCluster {
 
   #writeStatus({ status, detail }: Plan): void {
     this.cluster = { ...this.cluster, status };
-    const key = 'ValkeyClusterStatus/demo-status';
+    const key = `ValkeyClusterStatus/${this.names.status}`;
     const child = this.children.get(key);
     if (child) this.children.set(key, { ...child, status: detail });
   }
@@ -229,21 +240,22 @@ export class SimulatedCluster {
     for (const { ordinal } of surplus) this.losePod(ordinal, { volume: !this.spec.pvc });
     for (let ordinal = 0; ordinal < this.podCount; ordinal += 1) {
       const isThere = this.pods.some((pod) => pod.ordinal === ordinal);
-      if (!isThere && !this.unschedulable.has(ordinal)) this.pods.push(this.#makePod(ordinal));
+      if (!isThere && !this.unschedulable.has(ordinal)) this.pods.push(this.makePod(ordinal));
     }
     this.pods.sort((a, b) => a.ordinal - b.ordinal);
   }
 
-  #makePod(ordinal: number): SimulatedPod {
-    const zone = ordinal % this.#zones;
-    const host = Math.floor(ordinal / this.#zones) % this.#nodesPerZone;
+  makePod(ordinal: number): SimulatedPod {
+    const { name: kubernetesNode = '', zone = '' } = this.kubernetesNodes[ordinal % this.kubernetesNodes.length] ?? {};
+    const name = this.names.pod(ordinal);
     return {
-      name: `demo-${ordinal}`,
+      name,
+      hostname: `${name}.${this.names.headlessService}.${this.cluster.metadata.namespace}.svc`,
       ordinal,
       uid: this.nextId('pod'),
       ip: this.nextId('ip'),
-      kubernetesNode: `node-${zone}-${host}`,
-      zone: `zone-${zone}`,
+      kubernetesNode,
+      zone,
       process: 'down',
       gatedSince: 0,
       node: undefined,
@@ -277,7 +289,8 @@ export class SimulatedCluster {
     if (isTaken || isOver || replicas.every(({ id }) => isHarmless(id))) this.boot(pod);
   }
 
-  #persist(): void {
+  /** What nodes have on disk. */
+  persist(): void {
     for (const { node, ordinal } of this.pods.filter(isRunning)) {
       const { id, epoch, role, primaryId, slots, table, data } = node;
       const copy = new Map(Array.from(table, ([key, line]) => [key, { ...line }]));

@@ -4,6 +4,7 @@ import type { SimulatedNode } from './simulated-node.ts';
 
 export interface SimulatedPod {
   readonly name: string;
+  readonly hostname: string;
   readonly ordinal: number;
   readonly uid: string;
   readonly ip: string;
@@ -30,10 +31,6 @@ export interface RunningPod extends SimulatedPod {
 
 export function isRunning(pod: SimulatedPod): pod is RunningPod {
   return pod.process === 'running' && pod.node !== undefined;
-}
-
-export function hostnameOf({ name }: SimulatedPod): string {
-  return `${name}.demo-headless.shop.svc`;
 }
 
 /** The pod as the operator sees it: with the last report that reached it. */
@@ -100,7 +97,7 @@ function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
   const own = {
     id,
     ip: pod.ip,
-    hostname: hostnameOf(pod),
+    hostname: pod.hostname,
     primaryId,
     epoch,
     slots,

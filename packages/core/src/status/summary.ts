@@ -3,6 +3,7 @@ import { labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@
 import { compareVersions, formatVersion, parseVersion, SLOT_COUNT } from '@valkey-operator/valkey';
 import { selectorLabels } from '../builders/metadata.ts';
 import type { Decision, PlanView } from '../decision.ts';
+import { explainCancellation, isInForce } from '../orchestration/cancellation.ts';
 import type { Course } from '../orchestration/course.ts';
 import { isChange } from '../orchestration/progress.ts';
 import type { Drift } from '../drift.ts';
@@ -46,6 +47,7 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
     effectiveSpecHash: createHash('sha256').update(canonical(spec)).digest('hex').slice(0, 16),
     ...(expiries.length > 0 && { certificateExpiry: formatTime(Math.min(...expiries)) }),
     ...(course.orchestration && { orchestration: course.orchestration }),
+    ...(course.cancelled && { cancelled: course.cancelled }),
     ...(course.pending.length > 0 && { pendingOrchestrations: [...course.pending] }),
     conditions: writeConditions(snapshot, describeConditions(view, situation)),
   };
@@ -61,17 +63,23 @@ function describeConditions(view: PlanView, { health, problems, course, drifts }
   const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
   return {
     Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
-    Progressing: describeProgress(view, decision),
+    Progressing: describeProgress(view, course),
     Degraded: isBad
       ? { status: true, ...pick(worst) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
     SlotsAssigned: describeSlots(topology.formed, health),
     DriftDetected: describeDrift(snapshot, drifts),
-    ...(isPaused(snapshot) && { Paused: { status: true, reason: 'Paused', message: PAUSED } as const }),
+    ...(isPaused(snapshot) && { Paused: describePause(course) }),
   };
 }
 
-function describeProgress({ snapshot, topology }: PlanView, decision: Decision | undefined): ConditionText {
+function describePause({ pending }: Course): ConditionText {
+  const waiting = pending.map(({ kind }) => kind).join(', ');
+  const plan = waiting && ` What waits: ${waiting}; .status.plan says what it would do.`;
+  return { status: true, reason: 'Paused', message: `${PAUSED}${plan}` };
+}
+
+function describeProgress({ snapshot, topology }: PlanView, { decision, hold, cancelled }: Course): ConditionText {
   if (isPaused(snapshot)) return { status: false, reason: 'Paused', message: PAUSED };
   if (decision && !decision.held) return { status: true, ...pick(decision) };
   if (snapshot.spec.masterCount !== topology.shardCount) {
@@ -79,6 +87,11 @@ function describeProgress({ snapshot, topology }: PlanView, decision: Decision |
     return { status: false, reason: 'InvalidSpec', message };
   }
   if (decision) return { status: false, ...pick(decision) };
+  if (hold) return { status: true, ...pick(hold) };
+  if (cancelled && isInForce(snapshot, cancelled)) {
+    const reason = cancelled.why === 'Failed' ? 'OrchestrationFailed' : 'Cancelled';
+    return { status: false, reason, message: explainCancellation(cancelled) };
+  }
   return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
 }
 

@@ -35,7 +35,7 @@ export interface ClusterControllerContext extends ObserveContext, ActContext {
   events: Pick<EventRecorder, 'record'>;
   recorder: SnapshotRecorder;
   repairs: RepairBook;
-  metrics: Pick<Metrics, 'actions' | 'driftRepairs' | 'countRun'>;
+  metrics: Pick<Metrics, 'actions' | 'countEnded' | 'countRun' | 'driftRepairs'>;
 }
 
 const CONCURRENCY = 16;
@@ -168,7 +168,7 @@ export class ClusterController {
 
   /** When to come back for what could not be written, or not yet. */
   async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<number | undefined> {
-    const { client, caches, now } = this.#context;
+    const { client, caches, metrics, now } = this.#context;
     const { namespace, name } = cluster.metadata;
     const detail = caches.details.get({ namespace, name: childNames(name).status });
     const holdMs = detail
@@ -178,6 +178,8 @@ export class ClusterController {
       writeStatus(client, valkeyClusters, cluster, plan.status),
       detail && holdMs === 0 ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
     ]);
+    // Only now that the status does not have them any more: another look would count them again.
+    if (writes[0] === 'written') for (const ended of plan.ended ?? []) metrics.countEnded(ended);
     if (writes.includes('stale')) return STALE_MS;
     return holdMs > 0 ? holdMs : undefined;
   }

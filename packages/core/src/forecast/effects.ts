@@ -1,0 +1,72 @@
+import type { SlotSet } from '@valkey-operator/valkey';
+import type { Action, NodeAction } from '../actions.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { listNames } from '../status/list-names.ts';
+
+/** What an action means to a person. */
+export interface Effect {
+  readonly text: string;
+  /** That are added, removed or restarted. */
+  readonly pods?: readonly string[];
+  readonly isFailover?: boolean;
+  readonly isDisruptive?: boolean;
+  /** Slots that go from one pod to another; the text is for all of them together. */
+  readonly moved?: { readonly from: string; readonly to: string; readonly slots: SlotSet };
+}
+
+/** Seen from before it happens. Labels, certificates and introductions are nobody's concern. */
+export function describeEffect(cluster: SimulatedCluster, action: Action): Effect | undefined {
+  switch (action.type) {
+    case 'ApplyChild':
+      return action.object.kind === 'StatefulSet' ? describeSize(cluster, action) : describeApply(cluster, action);
+    case 'DeleteChild':
+      return { text: `Delete ${action.kind} ${action.name}` };
+    case 'DeleteClaim':
+      return { text: `Delete volume ${action.claim}` };
+    case 'DeletePod':
+      return describeReplacement(cluster, action.pod);
+    case 'CommandNode':
+      return describeCommand(cluster, action);
+    default:
+      return undefined;
+  }
+}
+
+function describeApply({ children }: SimulatedCluster, { object }: Extract<Action, { type: 'ApplyChild' }>): Effect {
+  const { kind, metadata } = object;
+  return { text: `${children.has(`${kind}/${metadata.name}`) ? 'Update' : 'Create'} ${kind} ${metadata.name}` };
+}
+
+function describeSize(cluster: SimulatedCluster, action: Extract<Action, { type: 'ApplyChild' }>): Effect {
+  const { replicas } = action.object['spec'] as { replicas: number };
+  const { podCount, names } = cluster;
+  if (replicas === podCount) return { text: `Update StatefulSet ${names.statefulSet}` };
+  const [few, many] = [Math.min(podCount, replicas), Math.max(podCount, replicas)];
+  const pods = Array.from({ length: many - few }, (_, index) => names.pod(few + index));
+  const noun = pods.length === 1 ? 'pod' : 'pods';
+  return { text: `${replicas > podCount ? 'Add' : 'Remove'} ${noun} ${listNames(pods)}`, pods };
+}
+
+function describeReplacement({ primaries }: SimulatedCluster, pod: string): Effect {
+  const isFailover = primaries.some(({ name }) => name === pod);
+  const text = `Replace pod ${pod}${isFailover ? ', whose replica takes over' : ''}`;
+  return { text, pods: [pod], isFailover, isDisruptive: true };
+}
+
+function describeCommand(cluster: SimulatedCluster, { pod, command, guard }: NodeAction): Effect | undefined {
+  const podOf = (id: string | undefined) => cluster.pods.find(({ node }) => node?.id === id)?.name ?? 'its primary';
+  switch (command.do) {
+    case 'failover':
+      return { text: `${pod} takes over from ${podOf(guard.primaryId)}`, isFailover: true, isDisruptive: true };
+    case 'replicate':
+      return { text: `${pod} becomes a replica of ${podOf(command.primaryId)}` };
+    case 'addSlots':
+      return { text: `${pod} gets slots ${command.slots}` };
+    case 'setConfig':
+      return { text: 'Set the changed settings on every node, without a restart' };
+    case 'reset':
+      return { text: `${pod} begins anew` };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Plan } from '../actions.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { isSettled } from '../testing/check-plan.ts';
+import { bear, settle } from '../testing/settle.ts';
+import { describeEffect } from './effects.ts';
+import { forecast } from './forecast.ts';
+import { formatForecast } from './format-forecast.ts';
+import { planAhead } from './plan-ahead.ts';
+
+/** What really becomes of it: every effect that a person would notice. */
+function undergo(cluster: SimulatedCluster): string[] {
+  const seen = new Set<string>();
+  const note = ({ stages }: Plan) => {
+    for (const action of stages.flat()) {
+      const effect = describeEffect(cluster, action);
+      if (effect) seen.add(effect.text);
+    }
+  };
+  for (let plan = cluster.reconcile(note), round = 0; !isSettled(plan) && round < 300; round += 1) {
+    cluster.tick();
+    plan = cluster.reconcile(note);
+  }
+  return [...seen];
+}
+
+describe('a forecast', () => {
+  it('says nothing of a cluster that is as it should be', () => {
+    expect(formatForecast(forecast(bear().snapshot()))).toBe('Nothing to do.');
+  });
+
+  it('is what then happens, step by step', { timeout: 120_000 }, () => {
+    const shape = fc.record({ shards: fc.integer({ min: 3, max: 4 }), replicas: fc.integer({ min: 0, max: 2 }) });
+    fc.assert(
+      fc.property(shape, fc.integer({ min: 0, max: 3 }), (options, replicasPerMaster) => {
+        const cluster = bear(options);
+        cluster.change({ replicasPerMaster });
+        const { steps, blockedBy, pods } = forecast(cluster.snapshot());
+        const before = cluster.pods.map(({ name }) => name);
+        expect(steps.map((step) => step.replace(/: \d+ slots$/, ''))).toEqual(undergo(cluster));
+        const after = cluster.pods.map(({ name }) => name);
+        const changed = [...before, ...after].filter((name) => before.includes(name) !== after.includes(name));
+        expect(pods).toEqual(changed);
+        expect(blockedBy).toEqual([]);
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('touches nothing of what it looks at', () => {
+    const cluster = bear();
+    cluster.change({ replicasPerMaster: 0 });
+    const snapshot = structuredClone(cluster.snapshot());
+    const before = structuredClone(snapshot);
+    forecast(snapshot);
+    expect(snapshot).toEqual(before);
+  });
+
+  it('names what stands in the way', () => {
+    const cluster = bear();
+    const [orphan] = cluster.pods.filter(({ node }) => node?.role === 'replica');
+    Object.assign(orphan!.node!, { role: 'primary', primaryId: undefined });
+    const { blockedBy } = forecast(cluster.snapshot());
+    expect(blockedBy.join()).toContain('has keys but no slots');
+  });
+
+  it('reads as text', () => {
+    const cluster = bear();
+    cluster.change({ replicasPerMaster: 2 });
+    expect(formatForecast(forecast(cluster.snapshot()))).toMatchInlineSnapshot(`
+      "ScaleReplicas
+        1. Add pods demo-6, demo-7, demo-8
+        2. demo-8 becomes a replica of demo-0
+        3. demo-6 becomes a replica of demo-1
+        4. demo-7 becomes a replica of demo-2
+      Pods touched: 3 (demo-6, demo-7, demo-8)
+      Slots moved:  0, with about 0 keys
+      Failovers:    0
+      Disruptive:   no"
+    `);
+  });
+});
+
+describe('the status of a change that waits', () => {
+  it('has its plan, until it begins', () => {
+    const cluster = bear();
+    cluster.annotate('paused');
+    cluster.change({ replicasPerMaster: 2 });
+    const paused = planAhead(cluster.snapshot());
+    expect(paused.stages).toEqual([]);
+    expect(paused.status.plan).toMatchObject({
+      pods: ['demo-6', 'demo-7', 'demo-8'],
+      podsTouched: 3,
+      failovers: 0,
+      disruptive: false,
+    });
+    cluster.annotate('paused', 'false');
+    expect(planAhead(cluster.snapshot()).status.plan).toBeUndefined();
+    settle(cluster);
+    expect(cluster.pods).toHaveLength(9);
+  });
+
+  it('is made anew only when what it is made of has changed', () => {
+    const cluster = bear();
+    cluster.annotate('paused');
+    cluster.change({ replicasPerMaster: 2 });
+    const { status } = planAhead(cluster.snapshot());
+    const marked = { ...status, plan: { ...status.plan!, steps: ['as before'] } };
+    cluster.cluster = { ...cluster.cluster, status: marked };
+    cluster.now += 60_000;
+    expect(planAhead(cluster.snapshot()).status.plan?.steps).toEqual(['as before']);
+    cluster.change({ replicasPerMaster: 3 });
+    expect(planAhead(cluster.snapshot()).status.plan?.steps).not.toEqual(['as before']);
+  });
+});

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { Plan as StatusPlan } from '@valkey-operator/api';
+import type { Plan } from '../actions.ts';
+import { planCluster } from '../plan.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { forecast } from './forecast.ts';
+
+/** What the schema of the status has room for. */
+const MAX_STEPS = 128;
+/** The forecast of a larger one takes longer than a look at a cluster may; whoever wants it can call it. */
+const MAX_PODS = 100;
+
+/** As planCluster, and where something waits and nothing runs, with what it would do. */
+export function planAhead(snapshot: ClusterSnapshot): Plan {
+  const plan = planCluster(snapshot);
+  const { orchestration, pendingOrchestrations = [] } = plan.status;
+  const isWaiting = orchestration === undefined && pendingOrchestrations.length > 0;
+  if (!isWaiting || snapshot.pods.length > MAX_PODS) return plan;
+  return { ...plan, status: { ...plan.status, plan: foresee(snapshot, plan) } };
+}
+
+function foresee(snapshot: ClusterSnapshot, { status }: Plan): StatusPlan {
+  const basis = digest(snapshot);
+  const before = snapshot.cluster.status?.plan;
+  const waitsFor = status.conditions?.find(({ type }) => type === 'Progressing')?.message.slice(0, 512);
+  const fresh = before?.basis === basis ? before : { ...describe(snapshot), basis };
+  return { ...fresh, ...(waitsFor && { waitsFor }) };
+}
+
+function describe(snapshot: ClusterSnapshot): StatusPlan {
+  const { steps, pods, failovers, slotsMoved, keysMoved, disruptive, blockedBy } = forecast(snapshot);
+  const shown = steps.slice(0, MAX_STEPS - 1).map((step) => step.slice(0, 512));
+  return {
+    steps: steps.length > MAX_STEPS ? [...shown, `and ${steps.length - shown.length} more`] : [...steps],
+    pods: [...pods],
+    podsTouched: pods.length,
+    failovers,
+    slotsMoved,
+    keysMoved,
+    disruptive,
+    ...(blockedBy.length > 0 && { blockedBy: blockedBy.map((block) => block.slice(0, 1024)) }),
+  };
+}
+
+/** Of what the forecast depends on, without what changes all the time. */
+function digest({ spec, cluster, pods }: ClusterSnapshot): string {
+  const nodes = pods.map(({ uid, report, deletionTimestamp }) => {
+    const { nodeId, role, primaryId, slots } = report?.cluster ?? {};
+    return [uid, deletionTimestamp, report?.process.state, nodeId, role, primaryId, slots];
+  });
+  const { annotations } = cluster.metadata;
+  return createHash('sha256')
+    .update(JSON.stringify([spec, annotations, nodes]))
+    .digest('hex')
+    .slice(0, 16);
+}

@@ -1,0 +1,65 @@
+import { annotations, type Cancelled } from '@valkey-operator/api';
+import type { Decision } from '../decision.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import type { Begun } from './progress.ts';
+
+/** Of the change that it may be about: the one that has begun, or the next. */
+export type Target = Pick<Begun, 'kind'> & Partial<Pick<Begun, 'id'>>;
+
+/**
+ * The change that must not go on: asked for by the annotation now, or remembered. An annotation is one request: it may stay
+ * where it is when the spec changes, without stopping the next change too.
+ */
+export function readCancellation(snapshot: ClusterSnapshot, target: Target | undefined): Cancelled | undefined {
+  const { metadata, status } = snapshot.cluster;
+  const request = metadata.annotations?.[annotations.cancel];
+  const before = status?.cancelled;
+  const isHeeded = before !== undefined && before.request === request;
+  const isMeant = request === 'true' || request === target?.id;
+  if (target && request !== undefined && isMeant && !isHeeded) return cancel(snapshot, target, 'Requested', request);
+  return before && (isInForce(snapshot, before) || (request !== undefined && isHeeded)) ? before : undefined;
+}
+
+export function cancel(
+  { cluster: { metadata } }: ClusterSnapshot,
+  { kind, id }: Target,
+  why: Cancelled['why'],
+  request?: string,
+): Cancelled {
+  const restartAt = metadata.annotations?.[annotations.restartAt];
+  return {
+    kind,
+    generation: metadata.generation,
+    why,
+    ...(id && { id }),
+    ...(request && { request }),
+    ...(restartAt && { restartAt }),
+  };
+}
+
+/** Until somebody wishes for something else: another spec, or another restart. */
+export function isInForce({ cluster: { metadata } }: ClusterSnapshot, cancelled: Cancelled): boolean {
+  const restartAt = metadata.annotations?.[annotations.restartAt];
+  return cancelled.generation === metadata.generation && cancelled.restartAt === restartAt;
+}
+
+export function isSameCancellation(one: Cancelled, other: Cancelled | undefined): boolean {
+  const { kind, generation, why, request } = one;
+  return kind === other?.kind && generation === other.generation && why === other.why && request === other.request;
+}
+
+/** What is left to do of a change that was cancelled: what cannot stop here, then the way back, then nothing. */
+export function wind(decision: Decision): Decision | undefined {
+  const { kind, committed, undo, message } = decision;
+  if (committed)
+    return { ...decision, message: `Cancelled; what has begun is finished first: ${committed} ${message}` };
+  return undo && { ...undo, ...(kind && { kind }), message: `Cancelled, and taken back: ${undo.message}` };
+}
+
+export function explainCancellation({ kind, why, generation }: Cancelled): string {
+  const cause =
+    why === 'Failed'
+      ? `${kind} was given up because a step of it failed, and what could be taken back was`
+      : `${kind} was cancelled (annotation ${annotations.cancel}); what it had done and could not take back stays`;
+  return `${cause}. It is not begun again for generation ${generation} of the spec: set the spec to what you want, or change it in any way to begin anew.`;
+}

@@ -1,0 +1,86 @@
+import { SlotSet } from '@valkey-operator/valkey';
+import type { ClusterSnapshot, NodeClusterView, NodeView, PodView } from '../snapshot.ts';
+import { SimulatedCluster } from './simulated-cluster.ts';
+import { freshIdentity, type Line, type SimulatedNode } from './simulated-node.ts';
+
+/** A cluster of the imagination that stands where a real one stands, to see what would become of it. */
+export function modelCluster(snapshot: ClusterSnapshot): SimulatedCluster {
+  const model = new SimulatedCluster({ spec: snapshot.spec });
+  model.origin = 'model-';
+  model.now = snapshot.now;
+  model.cluster = snapshot.cluster;
+  model.spec = snapshot.spec;
+  model.operator = snapshot.operator;
+  model.certificates = snapshot.certificates;
+  model.kubernetesNodes = placesOf(snapshot);
+  for (const child of snapshot.children) model.children.set(`${child.kind}/${child.metadata.name}`, child);
+  for (const pod of snapshot.pods) model.pods.push({ ...model.makePod(pod.ordinal), ...modelPod(pod, snapshot) });
+  model.pods.sort((a, b) => a.ordinal - b.ordinal);
+  for (const { ordinal, storage } of snapshot.claims) model.volume(ordinal).storage = storage;
+  // What the nodes would have written down by now.
+  model.persist();
+  return model;
+}
+
+/** Where new pods may go: first where there are fewest already, as a scheduler that spreads them would choose. */
+function placesOf({ kubernetesNodes, pods }: ClusterSnapshot): ClusterSnapshot['kubernetesNodes'] {
+  const load = (name: string) => pods.filter(({ kubernetesNode }) => kubernetesNode === name).length;
+  const ready = kubernetesNodes.filter((node) => node.ready).toSorted((a, b) => load(a.name) - load(b.name));
+  // The next ordinal gets the first of these.
+  const shift = ready.length > 0 ? pods.length % ready.length : 0;
+  return [...ready.slice(ready.length - shift), ...ready.slice(0, ready.length - shift)];
+}
+
+function modelPod(pod: PodView, snapshot: ClusterSnapshot) {
+  const { name, uid, ip = '', kubernetesNode = '', zone = '', labels, report } = pod;
+  const isRunning = report?.process.state === 'running' && report.cluster !== undefined;
+  return {
+    name,
+    uid,
+    ip,
+    kubernetesNode,
+    zone,
+    labels: { ...labels },
+    settings: { hash: report?.config.runningHash ?? '', settings: {} },
+    process: isRunning ? 'running' : 'down',
+    node: isRunning && report.cluster ? modelNode(report.cluster, pod, snapshot) : undefined,
+  } as const;
+}
+
+function modelNode(cluster: NodeClusterView, { report }: PodView, { pods }: ClusterSnapshot): SimulatedNode {
+  const { nodeId, role, primaryId, configEpoch, slots } = cluster;
+  const primary = pods.find((pod) => pod.report?.cluster?.nodeId === primaryId)?.report?.cluster;
+  const served = SlotSet.parse(role === 'primary' ? slots : (primary?.slots ?? ''));
+  // Keys of slots that are not its own: of which, it does not say.
+  const held = served.isEmpty ? SlotSet.parse('0') : served;
+  const others = cluster.nodes.filter(({ id }) => id !== nodeId);
+  return {
+    ...freshIdentity(nodeId),
+    epoch: configEpoch,
+    role,
+    primaryId,
+    slots: SlotSet.parse(role === 'primary' ? slots : ''),
+    table: new Map(others.map((line) => [line.id, modelLine(line)])),
+    data: (report?.memory?.keys ?? 0) > 0 ? held : SlotSet.empty,
+    ...modelReplication(report?.replication),
+    bans: new Map(),
+  };
+}
+
+function modelReplication(replication: NodeView['replication']) {
+  const { offset = 0, linkUp = false, syncInProgress: syncing = false, syncedOnce = false } = replication ?? {};
+  return { offset, linkUp, syncing, syncedOnce };
+}
+
+function modelLine(line: NodeClusterView['nodes'][number]): Line {
+  return {
+    id: line.id,
+    hostname: line.hostname ?? '',
+    ip: line.ip,
+    epoch: line.configEpoch,
+    slots: SlotSet.parse(line.slots),
+    primaryId: line.primaryId,
+    connected: line.linkConnected,
+    failing: line.flags.includes('fail') ? 'agreed' : line.flags.includes('fail?') ? 'suspected' : 'no',
+  };
+}
