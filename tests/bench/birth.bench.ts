@@ -1,9 +1,11 @@
 import { apiVersion } from '@valkey-operator/api';
 import { type KubeClient, type KubeObject, pods, statefulSets } from '@valkey-operator/kube';
+import type { Lab } from '@valkey-operator/lab';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bareStatefulSet } from '../support/bare-cluster.ts';
 import { createRestrictedNamespace, sampleSpec, valkeyClusters } from '../support/test-cluster.ts';
 import { type Bench, median } from './bench.ts';
+import { traceBirth } from './support/birth-timeline.ts';
 import { watchUntil } from './support/watch-until.ts';
 
 const namespace = 'bench-birth';
@@ -25,25 +27,33 @@ const birth: Bench = {
     await createRestrictedNamespace(lab, namespace);
     try {
       const [ours, floor]: [number[], number[]] = [[], []];
+      const traces: Awaited<ReturnType<typeof traceBirth>>[] = [];
       for (let round = 0; round <= ROUNDS; round += 1) {
         await testbed.progress.step(round === 0 ? 'Warm up' : `Births, round ${round}`, async (step) => {
-          const [us, least] = [await bearCluster(client), await bearPods(client)];
+          const [{ seconds: us, trace }, least] = [await bearCluster(lab, client), await bearPods(client)];
           step.note(`ours ${us.toFixed(2)} s, floor ${least.toFixed(2)} s`);
           if (round === 0) return;
           ours.push(us);
           floor.push(least);
+          traces.push(trace);
         });
       }
-      return { ours: median(ours), floor: median(floor), unit: 's', maxRatio: 2 };
+      const also = traces[0]!.map(({ what }, stage) => ({
+        what: `until ${what}`,
+        value: median(traces.map((trace) => trace[stage]!.seconds)),
+        unit: 's',
+      }));
+      return { ours: median(ours), floor: median(floor), unit: 's', maxRatio: 2, also };
     } finally {
       await lab.kubectl(['delete', 'namespace', namespace, '--wait=false']);
     }
   },
 };
 
-/** Seconds until a ValkeyCluster is Ready; it is gone afterwards. */
-async function bearCluster(client: KubeClient): Promise<number> {
+/** Seconds until a ValkeyCluster is Ready, and what they went into; it is gone afterwards. */
+async function bearCluster(lab: Lab, client: KubeClient) {
   const metadata = { namespace, name };
+  const bornAt = Date.now();
   const start = performance.now();
   const wanted = { apiVersion, kind: 'ValkeyCluster', metadata, spec: sampleSpec };
   const made = await client.create<KubeObject>(valkeyClusters, wanted);
@@ -51,9 +61,10 @@ async function bearCluster(client: KubeClient): Promise<number> {
     (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True'),
   );
   const seconds = (performance.now() - start) / 1000;
+  const trace = await traceBirth(lab, metadata, bornAt);
   await client.delete(valkeyClusters, metadata);
   await untilNoPods(client);
-  return seconds;
+  return { seconds, trace };
 }
 
 /** Seconds until as many pods of a plain StatefulSet are Ready; they are gone afterwards. */

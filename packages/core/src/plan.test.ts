@@ -36,6 +36,24 @@ describe('the birth of a cluster', () => {
     });
     expect(plan.status.orchestration).toBeUndefined();
   });
+
+  it('begins when every shard can have a primary, and the others find their place', () => {
+    const cluster = new SimulatedCluster();
+    for (const ordinal of [0, 2, 4]) cluster.slow.add(ordinal);
+    expect(condition(settle(cluster, 20), 'SlotsAssigned').status).toBe('True');
+    expect(cluster.primaries.map(({ ordinal }) => ordinal)).toEqual([1, 3, 5]);
+    cluster.slow.clear();
+    expect(condition(settle(cluster), 'Ready').status).toBe('True');
+    expect(cluster.primaries.map(({ ordinal }) => ordinal)).toEqual([1, 3, 5]);
+  });
+
+  it('waits for a pod that may own slots already', () => {
+    const cluster = new SimulatedCluster();
+    cluster.slow.add(0);
+    cluster.volume(0).data = SlotSet.all;
+    settle(cluster, 20);
+    expect(cluster.primaries.filter(({ node }) => !node?.slots.isEmpty)).toEqual([]);
+  });
 });
 
 describe('healing ends Ready, with all data, when', () => {

@@ -110,6 +110,8 @@ export interface NodeView {
     readonly gate?: { readonly reason: string; readonly message: string; readonly since: number };
     readonly version?: string;
     readonly runId?: string;
+    /** By the clock of its Kubernetes node. */
+    readonly startedAt?: number;
     readonly restarts: number;
   };
   /** Undefined while Valkey does not answer. */

@@ -54,8 +54,6 @@ export class MemoryFiles {
   readonly #onProblem: (error: unknown) => void;
   #current: NodeMemory;
   #work: Promise<void> = Promise.resolve();
-  /** Whether Valkey was started in this pod before this sidecar was. */
-  readonly knowsPod: boolean;
 
   static async open(
     files: { readonly pod: string; readonly volume: string },
@@ -73,7 +71,6 @@ export class MemoryFiles {
   ) {
     this.#files = files;
     this.#onProblem = onProblem;
-    this.knowsPod = pod !== undefined;
     this.#current = pod ?? volume ?? { marker: randomUUID() };
   }
 

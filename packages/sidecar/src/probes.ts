@@ -6,8 +6,6 @@ import type { ValkeyWatch } from './valkey-watch.ts';
 export interface ProbeDependencies {
   readonly watch: ValkeyWatch;
   readonly termination: Termination;
-  /** Whether Valkey's container may be started. */
-  readonly started: () => Verdict;
   readonly metrics: () => string;
 }
 
@@ -16,13 +14,12 @@ const LOOK_AGE_MS = 1000;
 const LOOK_TIMEOUT_MS = 900;
 
 /** What the kubelet and Prometheus ask. */
-export function createProbeRoutes({ watch, termination, started, metrics }: ProbeDependencies): HttpRoutes {
+export function createProbeRoutes({ watch, termination, metrics }: ProbeDependencies): HttpRoutes {
   const answer = ({ ok, message }: Verdict): HttpAnswer => ({ ok, text: message });
   const look = () => watch.look(LOOK_AGE_MS, LOOK_TIMEOUT_MS).catch(() => undefined);
   return {
     // That this process answers at all, whatever becomes of Valkey.
     '/healthz': () => ({ ok: true, text: 'ok' }),
-    '/healthz/started': () => answer(started()),
     '/healthz/live': async () => {
       await look();
       return answer(judgeLiveness(watch.view, new Date()));

@@ -116,12 +116,6 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     createProbeRoutes({
       watch,
       termination,
-      started: () => {
-        if (!settings.verdict.ok) return { ok: false, message: settings.verdict.message };
-        // A sidecar that comes back to a Valkey that was started before goes on without an operator if it has to.
-        const ok = certificates.files !== undefined || memory.knowsPod;
-        return { ok, message: ok ? 'started' : certificates.message };
-      },
       metrics: () =>
         renderMetrics({
           view: watch.view,

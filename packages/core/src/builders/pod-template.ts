@@ -7,6 +7,12 @@ export const TOKEN_AUDIENCE = 'valkey-operator';
 /** Time for a handover (well below a second when all is well), then for Valkey to write its data to disk. */
 export const GRACE_SECONDS = 60;
 
+/**
+ * Valkey's container is started when this has ended, while the sidecar itself is still loading: all that Valkey needs is a
+ * FIFO to wait at (ADR 0016). mkfifo fails when the sidecar was restarted and the FIFO is there; find does not mind.
+ */
+const MAKE_START_GATE = 'find /run/valkey -maxdepth 0 -exec mkfifo -m 0660 /run/valkey/valkey.conf ;'.split(' ');
+
 const RESTRICTED = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
@@ -62,11 +68,7 @@ function sidecarContainer(cluster: ValkeyCluster, spec: EffectiveClusterSpec, op
       { name: 'sidecar-grpc', containerPort: ports.sidecarGrpc },
       { name: 'sidecar-http', containerPort: ports.sidecarHttp },
     ],
-    startupProbe: {
-      httpGet: { path: '/healthz/started', port: ports.sidecarHttp },
-      periodSeconds: 1,
-      failureThreshold: 120,
-    },
+    lifecycle: { postStart: { exec: { command: MAKE_START_GATE } } },
     // A frozen sidecar is replaced, which Valkey does not notice, before its silence is taken for Valkey's own (fault 29).
     livenessProbe: {
       httpGet: { path: '/healthz', port: ports.sidecarHttp },

@@ -1,32 +1,35 @@
 import { assignSlotsEvenly } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
-import { placeShards } from '../placement.ts';
+import { placeFirstShards } from '../first-placement.ts';
 import { listNames } from '../status/list-names.ts';
+import type { PodView } from '../snapshot.ts';
 import { hasKeys, type Member, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
+import { attachFree } from './replicas.ts';
 
 /**
  * Forms a cluster of nodes that own nothing: first the slots, while the nodes do not know each other yet, then the
- * introductions, then the replicas, all in one plan, because each command ends with the effect that the next one needs. A
- * birth that was cut short goes on as repair: slots that nobody has, strangers, nodes without a shard.
+ * introductions, then the replicas, all in one plan, because each command ends with the effect that the next one needs.
+ * It begins as soon as every shard can have a primary; who starts later is attached when it is there. A birth that was cut
+ * short goes on as repair: slots that nobody has, strangers, nodes without a shard.
  */
-export function planBirth({ topology }: PlanView): Decision | undefined {
-  const { shards, silent, formed, members } = topology;
+export function planBirth(view: PlanView): Decision | undefined {
+  const { topology } = view;
+  const { shards, silent, formed, creating, shardCount } = topology;
   const isUnborn = shards.length === 0 && silent.every(({ slots }) => slots.isEmpty);
-  if (!isUnborn) return undefined;
+  if (!isUnborn) return creating && shards.length === shardCount ? attachFree(topology) : undefined;
   const kind = formed ? 'Heal' : 'Create';
-  if (!topology.allKnown) return { kind, reason: 'WaitingForPods', message: describeWait(topology) };
+  const wait = { kind, reason: 'WaitingForPods', message: describeWait(topology) } as const;
+  if (!isEmptyHanded(topology)) return wait;
 
   if (topology.strays.length > 0) return freeStrays(topology);
-  const placed = placeShards(
-    members.filter(({ pod }) => pod.ordinal < topology.wantedPods),
-    topology.shardCount,
-  );
+  const placed = placeFirstShards(view.snapshot.pods, topology);
+  if (placed.length < shardCount) return wait;
   const ranges = assignSlotsEvenly(placed.length);
-  const primaries = placed.map(([primary]) => primary);
+  const primaries = placed.map(({ primary }) => primary);
   const [hub, ...others] = primaries;
   if (hub === undefined) return undefined;
-  const replicas = placed.flatMap(([primary, ...rest]) => rest.map((replica) => ({ replica, primary })));
+  const replicas = placed.flatMap(({ primary, replicas: mates }) => mates.map((replica) => ({ replica, primary })));
   const assignments = primaries.flatMap((primary, index) => {
     const slots = String(ranges[index]);
     const addSlots = order(primary, { do: 'addSlots', slots }, 'Creating', {
@@ -55,6 +58,19 @@ export function planBirth({ topology }: PlanView): Decision | undefined {
     events: formed ? [{ reason: 'DataLost', message: LOST }] : [],
   };
 }
+
+/**
+ * Nobody can have slots that we do not know of: every pod has told who it is, or, in a cluster that was never whole, that
+ * its Valkey is yet to start on an empty disk.
+ */
+function isEmptyHanded({ allKnown, formed, members, missing, wantedPods }: Topology): boolean {
+  const isNew = (pod: PodView | undefined) =>
+    pod?.report?.live === true && pod.report.dataState === 'empty' && YET_TO_START.has(pod.report.process.state);
+  const areNew = missing.every(({ pod }) => isNew(pod) && pod?.kubernetesNode && pod.ordinal < wantedPods);
+  return allKnown || (!formed && areNew && members.every(({ report }) => report.live));
+}
+
+const YET_TO_START: ReadonlySet<string> = new Set(['absent', 'gated', 'starting']);
 
 /** Replicas of a primary that nobody knows any more, and empty like everything else. */
 function freeStrays({ strays }: Topology): Decision {

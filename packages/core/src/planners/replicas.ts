@@ -22,7 +22,7 @@ export function planReplicas(view: PlanView): Decision | undefined {
 }
 
 /** Nodes that serve nothing. As many as there are shards without a primary are kept: they may be needed as such. */
-function attachFree(topology: Topology): Decision | undefined {
+export function attachFree(topology: Topology): Decision | undefined {
   const { strays, orphans, shards, shardCount } = topology;
   const free = [...strays, ...orphans.filter((orphan) => !hasKeys(orphan))].filter(({ pod }) => !pod.deletionTimestamp);
   const reserved = Math.max(0, shardCount - shards.length);

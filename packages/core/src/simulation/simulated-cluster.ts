@@ -4,7 +4,14 @@ import type { Plan } from '../actions.ts';
 import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { planCluster } from '../plan.ts';
 import { childNames } from '../builders/names.ts';
-import type { CertificateView, ChildObject, ClusterSnapshot, KubernetesNodeView, OperatorView } from '../snapshot.ts';
+import type {
+  CertificateView,
+  ChildObject,
+  ClusterSnapshot,
+  KubernetesNodeView,
+  NodeView,
+  OperatorView,
+} from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
 import { SimulatedBus } from './simulated-bus.ts';
 import { freshIdentity, type Identity } from './simulated-node.ts';
@@ -40,6 +47,8 @@ export class SimulatedCluster {
   readonly volumes = new Map<number, Volume>();
   /** Ordinals that no node takes. */
   readonly unschedulable = new Set<number>();
+  /** Ordinals whose Valkey takes its time to start. */
+  readonly slow = new Set<number>();
   readonly children = new Map<string, ChildObject>();
   /** Of the operator, and what it could not do last. */
   term = 1;
@@ -120,7 +129,7 @@ export class SimulatedCluster {
       spec: this.spec,
       operator: { ...this.operator, term: this.term },
       children: [...this.children.values()],
-      pods: this.pods.map((pod) => viewPod(pod, this.now)),
+      pods: this.pods.map((pod) => viewPod(pod, this.now, this.#dataState(pod))),
       claims: Array.from(this.volumes, ([ordinal, { storage }]) => ({
         name: this.names.claim(ordinal),
         uid: `claim-${ordinal}`,
@@ -228,6 +237,12 @@ export class SimulatedCluster {
     };
   }
 
+  #dataState({ ordinal }: SimulatedPod): NodeView['dataState'] {
+    const { identity, data } = this.volumes.get(ordinal) ?? {};
+    if (data && !data.isEmpty) return 'present';
+    return identity ? 'identity-only' : 'empty';
+  }
+
   #writeStatus({ status, detail }: Plan): void {
     this.cluster = { ...this.cluster, status };
     const key = `ValkeyClusterStatus/${this.names.status}`;
@@ -256,7 +271,7 @@ export class SimulatedCluster {
       ip: this.nextId('ip'),
       kubernetesNode,
       zone,
-      process: 'down',
+      process: 'absent',
       gatedSince: 0,
       node: undefined,
       heard: true,
@@ -271,7 +286,8 @@ export class SimulatedCluster {
   /** The sidecar's start gate (faults.md 8), as far as the planner has to do with it. */
   #start(pod: SimulatedPod): void {
     const { identity, data } = this.volume(pod.ordinal);
-    if (pod.process === 'down') {
+    if (this.slow.has(pod.ordinal)) return;
+    if (pod.process === 'down' || pod.process === 'absent') {
       pod.process = 'gated';
       pod.gatedSince = this.now;
     }

@@ -10,7 +10,8 @@ export interface SimulatedPod {
   readonly ip: string;
   readonly kubernetesNode: string;
   readonly zone: string;
-  process: 'running' | 'gated' | 'down';
+  /** `absent`: it has not been started in this pod yet. */
+  process: 'running' | 'gated' | 'down' | 'absent';
   gatedSince: number;
   node: SimulatedNode | undefined;
   /** Whether its sidecar reaches the operator. */
@@ -34,8 +35,8 @@ export function isRunning(pod: SimulatedPod): pod is RunningPod {
 }
 
 /** The pod as the operator sees it: with the last report that reached it. */
-export function viewPod(pod: SimulatedPod, now: number): PodView {
-  if (pod.heard) pod.lastReport = viewNode(pod, now);
+export function viewPod(pod: SimulatedPod, now: number, dataState: NodeView['dataState']): PodView {
+  if (pod.heard) pod.lastReport = viewNode(pod, now, dataState);
   const { name, uid, ordinal, ip, kubernetesNode, zone, labels } = pod;
   return {
     name,
@@ -55,7 +56,7 @@ export function viewPod(pod: SimulatedPod, now: number): PodView {
   };
 }
 
-function viewNode(pod: SimulatedPod, now: number): NodeView {
+function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState']): NodeView {
   const { node, process } = pod;
   const isReady = node?.role === 'primary' ? !node.slots.isEmpty : node?.linkUp === true;
   const gate = { reason: 'REPLICA_MAY_HAVE_MORE_DATA', message: 'held', since: pod.gatedSince };
@@ -84,7 +85,7 @@ function viewNode(pod: SimulatedPod, now: number): NodeView {
       message: '',
       ...(pod.rejected && { rejected: pod.rejected }),
     },
-    dataState: 'unknown',
+    dataState,
     ready: isReady,
     message: '',
   };

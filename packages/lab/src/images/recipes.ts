@@ -34,10 +34,10 @@ export const apps: App[] = [
     name: 'sidecar',
     entry: join(PROJECT, 'packages/sidecar/src/main.ts'),
     nodeFlags: ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0', '--heap-growing-percent=20'],
-    // For the start gate: Node has no call that makes a FIFO.
+    // For the start gate: Node has no call that makes a FIFO, and the postStart hook is `find -exec mkfifo`.
     programs: {
-      packages: ['coreutils', 'libselinux1', 'libpcre2-8-0'],
-      files: { 'usr/bin/mkfifo': 'usr/bin/mkfifo' },
+      packages: ['coreutils', 'findutils', 'libselinux1', 'libpcre2-8-0'],
+      files: { 'usr/bin/mkfifo': 'usr/bin/mkfifo', 'usr/bin/find': 'usr/bin/find' },
     },
   },
 ];

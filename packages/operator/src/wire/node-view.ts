@@ -72,6 +72,7 @@ function toProcess(process: ProcessReport | undefined): NodeView['process'] {
     }),
     ...(process?.version && { version: process.version }),
     ...(process?.runId && { runId: process.runId }),
+    ...(process?.startedAt && { startedAt: timestampMs(process.startedAt) }),
     restarts: process?.restarts ?? 0,
   };
 }

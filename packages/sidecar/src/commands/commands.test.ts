@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { CommandSchema, FailoverMode, FailureReason, RefusalReason } from '@valkey-operator/rpc';
 import type { CommandHandler, CommandKind, CommandPayload } from '@valkey-operator/rpc/sidecar';
 import { ValkeyError } from '@valkey-operator/valkey';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { aNode } from '../testing/cluster-nodes.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
 import { failover } from './failover.ts';
@@ -106,11 +106,13 @@ describe('slots', () => {
         { slots: [{ start: 0, end: 99 }] },
       ),
     ).toBeUndefined();
-    expect(node.commands).toEqual([
-      'CONFIG SET cluster-node-timeout 500',
-      'CLUSTER ADDSLOTSRANGE 0 99',
-      'CONFIG SET cluster-node-timeout 5000',
-    ]);
+    await vi.waitFor(() =>
+      expect(node.commands).toEqual([
+        'CONFIG SET cluster-node-timeout 500',
+        'CLUSTER ADDSLOTSRANGE 0 99',
+        'CONFIG SET cluster-node-timeout 5000',
+      ]),
+    );
   });
 
   it('that are refused leave the node timeout as it was', async () => {

@@ -12,8 +12,9 @@ const POLL_MS = 50;
 /**
  * By Valkey's count a node without slots is in a minority, and a primary that was in one serves only a node timeout later
  * (5 s at most), because it may have missed a failover. A node that knows nobody cannot have missed anything: while it gets
- * its first slots, and until it serves, its node timeout is as short as can be. It has nobody whom it could suspect. Should
- * the sidecar die meanwhile, the next one sets the timeout again when it finds Valkey.
+ * its first slots, and until it serves, its node timeout is as short as can be. Nobody waits for that: whom it meets
+ * meanwhile it suspects too soon, at worst, and alone. Should the sidecar die, or lose its connection, the timeout is set
+ * again with the next one.
  */
 export async function withShortRejoin(
   node: Pick<Node, 'call' | 'refresh'>,
@@ -24,11 +25,19 @@ export async function withShortRejoin(
   await setTimeoutMs(Math.min(SHORTEST_MS, nodeTimeoutMs));
   try {
     await giveSlots();
-    const deadline = Date.now() + PATIENCE_MS;
-    while ((await lookAtCluster(node)).info.state !== 'ok' && Date.now() < deadline) await sleep(POLL_MS);
-  } finally {
+  } catch (error) {
     await setTimeoutMs(nodeTimeoutMs);
+    throw error;
   }
+  const restore = () => setTimeoutMs(nodeTimeoutMs);
+  untilItServes(node)
+    .then(restore, restore)
+    .catch(() => undefined);
+}
+
+async function untilItServes(node: Pick<Node, 'call' | 'refresh'>): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await lookAtCluster(node)).info.state !== 'ok' && Date.now() < deadline) await sleep(POLL_MS);
 }
 
 /** It has waited for its first slots for so long that Valkey would let it wait on. */

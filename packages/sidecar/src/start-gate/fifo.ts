@@ -3,12 +3,17 @@ import { constants } from 'node:fs';
 import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A FIFO that is there is kept: a Valkey may wait at it since before this sidecar started. */
+/** A FIFO that is there is kept: the hook of the container makes it, and a Valkey may wait at it already. */
 export async function ensureFifo(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isFIFO()) return;
   if (found) await rm(path, { recursive: true });
-  await makeFifo(path);
+  try {
+    await makeFifo(path);
+  } catch (error) {
+    const made = await lstat(path).catch(() => undefined);
+    if (!made?.isFIFO()) throw error; // else the hook came first after all
+  }
 }
 
 /**
