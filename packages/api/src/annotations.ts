@@ -17,6 +17,8 @@ export const annotations = {
   cancel: `${group}/cancel`,
   /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */
   forceTakeover: `${group}/force-takeover`,
+  /** For tests of an operator with --crash-points: where it shall end itself. */
+  crashAt: `${group}/crash-at`,
   /** On our CRDs: tells them from those of another operator with the same names. */
   product: `${group}/product`,
 } as const;

@@ -6,6 +6,7 @@ import type { Authorities } from './certificates/authorities.ts';
 import { RepairBook } from './cluster/repair-book.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
 import { CommandPace } from './cluster/command-pace.ts';
+import { createCrashPoints, noCheckpoint } from './cluster/crash-points.ts';
 import { createSnapshotRecorder, noRecorder } from './cluster/snapshot-recorder.ts';
 import { fenceWrites } from './fence-writes.ts';
 import { dropLeaderLabel, takeLeaderLabel } from './leader-label.ts';
@@ -42,7 +43,7 @@ export interface Term {
 /** One term as leader. All it writes and sends goes through the fence; all it holds ends with it. */
 export async function lead(context: LeadContext, leadership: Leadership): Promise<void> {
   const { options, transport, caches, metrics, log, onStale } = context;
-  const { namespace, podName, version, trustDomain, recordDir } = options;
+  const { namespace, podName, version, trustDomain, recordDir, crashPoints } = options;
   const { epoch } = leadership;
   const onCall = metrics.countCall;
   const client = new KubeClient({ transport: fenceWrites(transport, leadership), onCall });
@@ -64,6 +65,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     events,
     plan: planAhead,
     pace: new CommandPace(),
+    checkpoint: crashPoints ? createCrashPoints(epoch, () => process.kill(process.pid, 'SIGKILL')) : noCheckpoint,
     operator: { version, namespace, trustDomain, term: epoch },
     repairs: new RepairBook(),
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),

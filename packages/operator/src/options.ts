@@ -13,6 +13,8 @@ export interface OperatorOptions {
   version: string;
   /** Where to save the snapshot of every plan that has actions, for replay in tests. */
   recordDir: string | undefined;
+  /** Heed the annotation by which a test ends this process at a chosen point. */
+  crashPoints: boolean;
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'];
@@ -24,6 +26,7 @@ const FLAGS = {
   'gateway-port': { type: 'string', default: '17379', help: 'gRPC for sidecars' },
   'log-level': { type: 'string', default: 'info', help: LEVELS.join(', ') },
   'record-dir': { type: 'string', help: 'save the snapshot of every plan with actions here, for replay' },
+  'crash-points': { type: 'boolean', default: false, help: 'for tests: crash where valkey.io/crash-at says' },
   help: { type: 'boolean', help: 'print this and exit' },
   version: { type: 'boolean', help: 'print the version and exit' },
 } as const;
@@ -53,6 +56,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): ParsedOpti
       gatewayPort: port('gateway-port', values['gateway-port']),
       logLevel: level(values['log-level']),
       recordDir: values['record-dir'],
+      crashPoints: values['crash-points'],
     },
   };
 }

@@ -10,6 +10,7 @@ import { aCluster, FakeLeadership, quietLog } from '../testing/builders.ts';
 import { aPlan, aSnapshot } from '../testing/plans.ts';
 import { type ActContext, executePlan } from './act.ts';
 import { CommandPace } from './command-pace.ts';
+import { noCheckpoint } from './crash-points.ts';
 import { RepairBook } from './repair-book.ts';
 
 type Outcome = Parameters<typeof create<typeof CommandResultSchema>>[1];
@@ -29,6 +30,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     return api.put(`/api/v1/namespaces/apps/secrets/${what}`, {}) as never;
   };
   const context: ActContext = {
+    checkpoint: noCheckpoint,
     client: new KubeClient({ transport: api.transport }),
     caches: {
       children: new Map(),

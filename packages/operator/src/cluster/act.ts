@@ -16,6 +16,7 @@ import type { Metrics } from '../metrics.ts';
 import { childResource, valkeyClusters } from '../resources.ts';
 import { toCommandRequest } from '../wire/node-command.ts';
 import type { Sessions } from '../wire/sessions.ts';
+import { type Checkpoint, namePoint } from './crash-points.ts';
 import { CommandHeld, type CommandPace } from './command-pace.ts';
 import { describeAction, describeOutcome } from './describe-action.ts';
 import { whenSeen, whenShown } from './when-seen.ts';
@@ -32,6 +33,7 @@ export interface ActContext {
   onStale: (highestEpoch: bigint, sidecar: { namespace: string; cluster: string; pod: string }) => void;
   repairs: Pick<RepairBook, 'note'>;
   metrics: Pick<Metrics, 'actions' | 'driftRepairs'>;
+  checkpoint: Checkpoint;
   log: Logger;
 }
 
@@ -52,21 +54,25 @@ export async function executePlan(
 ): Promise<'done' | 'outdated'> {
   for (const [index, stage] of plan.stages.entries()) {
     if (index > 0 && !isCurrent()) return 'outdated';
-    const outcomes = await Promise.allSettled(stage.map((action) => execute(context, snapshot, action)));
+    const outcomes = await Promise.allSettled(stage.map((action) => execute(context, snapshot, plan, action)));
     const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
     if (failures.length > 0) throw new ActionFailed(failures.join('; '));
   }
   return 'done';
 }
 
-async function execute(context: ActContext, snapshot: ClusterSnapshot, action: Action): Promise<void> {
-  const { leadership, metrics, log } = context;
+async function execute(context: ActContext, snapshot: ClusterSnapshot, plan: Plan, action: Action): Promise<void> {
+  const { leadership, metrics, checkpoint, log } = context;
+  const point = namePoint(plan, action);
+  const orchestration = plan.status.orchestration?.id;
   const { namespace, name } = snapshot.cluster.metadata;
   const reason = 'reason' in action ? action.reason : undefined;
-  const fields = { cluster: `${namespace}/${name}`, action: describeAction(action), reason };
+  const fields = { cluster: `${namespace}/${name}`, orchestration, point, action: describeAction(action), reason };
   try {
     if (!leadership.isValid()) throw new ActionFailed('this process does not lead any more');
+    checkpoint('before', point, snapshot.cluster);
     await perform(context, snapshot, action);
+    checkpoint('after', point, snapshot.cluster);
     metrics.actions.inc({ action: action.type, outcome: 'done' });
     noteRepair(context, `${namespace}/${name}`, action);
     log.info(fields, 'action done');

@@ -20,6 +20,7 @@ import { ReportBook } from '../wire/report-book.ts';
 import type { SidecarAddress } from '../wire/sidecar-link.ts';
 import { ClusterController, type ClusterControllerContext } from './cluster-controller.ts';
 import { CommandPace } from './command-pace.ts';
+import { noCheckpoint } from './crash-points.ts';
 import { noRecorder } from './snapshot-recorder.ts';
 import { RepairBook } from './repair-book.ts';
 
@@ -52,6 +53,7 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
       want: (_namespace, _cluster, sidecars) => wanted.push([...sidecars]),
     },
     pace: new CommandPace(),
+    checkpoint: noCheckpoint,
     authorities: {
       rootCertificate: 'root',
       issueIntermediate: () => Promise.reject(new Error('no CA today')),

@@ -18,6 +18,7 @@ import type { Metrics } from '../metrics.ts';
 import { valkeyClusters, valkeyClusterStatuses } from '../resources.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
+import { namePoint } from './crash-points.ts';
 import { DetailPace } from './detail-pace.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
@@ -168,7 +169,9 @@ export class ClusterController {
 
   /** When to come back for what could not be written, or not yet. */
   async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<number | undefined> {
-    const { client, caches, metrics, now } = this.#context;
+    const { client, caches, metrics, checkpoint, now } = this.#context;
+    const point = namePoint(plan, 'WriteStatus');
+    checkpoint('before', point, cluster);
     const { namespace, name } = cluster.metadata;
     const detail = caches.details.get({ namespace, name: childNames(name).status });
     const holdMs = detail
@@ -178,6 +181,7 @@ export class ClusterController {
       writeStatus(client, valkeyClusters, cluster, plan.status),
       detail && holdMs === 0 ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
     ]);
+    checkpoint('after', point, cluster);
     // Only now that the status does not have them any more: another look would count them again.
     if (writes[0] === 'written') for (const ended of plan.ended ?? []) metrics.countEnded(ended);
     if (writes.includes('stale')) return STALE_MS;
