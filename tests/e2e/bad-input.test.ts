@@ -43,6 +43,19 @@ describe('admission refuses', () => {
     await expect(named('pair').apply({ masterCount: 2 })).rejects.toThrow(/spec\.masterCount.*3/);
   });
 
+  test('scaling below three', async () => {
+    await expect(lab.kubectl(['scale', 'vc/twin', '-n', namespace, '--replicas=2'])).rejects.toThrow(
+      /spec\.masterCount.*should be greater than or equal to 3/,
+    );
+  });
+
+  test('a maintenance window that never opens', async () => {
+    const maintenanceWindows = [{ cron: '0 0 31 2 *', duration: '1h' }];
+    await expect(named('never').apply({ maintenanceWindows })).rejects.toThrow(
+      'spec.maintenanceWindows[0].cron: Invalid value: "0 0 31 2 *": must be a time that comes: no such month has that day',
+    );
+  });
+
   test('a name that leaves no room for the names of its children', async () => {
     await expect(named('x'.repeat(60)).apply({})).rejects.toThrow(/name/);
   });

@@ -1,4 +1,5 @@
-import { type RespValue, ValkeyError } from '@valkey-operator/valkey';
+import { canSetLive, parseVersion, type RespValue, ValkeyError } from '@valkey-operator/valkey';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NodeMemory } from './node-memory.ts';
 import { SettingsInEffect } from './settings-in-effect.ts';
@@ -89,6 +90,26 @@ describe('new settings', () => {
     expect(refusal).toBe("Valkey makes 500 of it (possibly related to argument 'hz')");
     expect(values['hz']).toBe('10');
     expect(settings.report.runningHash).toBe('h1');
+  });
+});
+
+describe('whatever changes', () => {
+  it('is either set or noted for a restart, and nothing else is touched', async () => {
+    const version = parseVersion('9.1.2')!;
+    const value = fc.integer({ min: 1, max: 400 }).map(String);
+    const settings = fc.record({ maxmemory: value, hz: value, databases: value }, { requiredKeys: [] });
+    await fc.assert(
+      fc.asyncProperty(settings, settings, async (one, other) => {
+        const { settings: running, values } = await start();
+        for (const [hash, wanted] of Object.entries({ one, other })) await running.put({ hash, settings: wanted });
+        const differs = (name: string, wanted: string) => values[name] !== wanted;
+        const waiting = Object.entries(other).filter(([name, wanted]) => differs(name, wanted));
+        expect(waiting.every(([name]) => running.report.restartFor.includes(name))).toBe(true);
+        expect(running.report.restartFor.filter((name) => canSetLive(version, name))).toEqual([]);
+        expect(values['port']).toBe('6379');
+        if (!('hz' in other)) expect(values['hz']).toBe('10');
+      }),
+    );
   });
 });
 

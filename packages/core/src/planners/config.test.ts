@@ -1,3 +1,4 @@
+import { SlotSet } from '@valkey-operator/valkey';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildSettings, settingsInEffect } from '../builders/settings.ts';
@@ -139,6 +140,19 @@ describe('what was moved by hand', () => {
     const plan = cluster.reconcile(checkPlan(cluster));
     expect(condition(plan, 'DriftDetected').message).toBe(
       `Replica ${replica.name} follows ${second!.name}, should follow ${first!.name}.`,
+    );
+  });
+
+  it('slots: told by who has them now', () => {
+    const cluster = bear();
+    const [from, to] = cluster.primaries.map(({ node }) => node);
+    const slot = SlotSet.ofSlots([from!.slots.ranges[0]![0]]);
+    from!.slots = from!.slots.difference(slot);
+    to!.slots = to!.slots.union(slot);
+    to!.epoch += 10;
+    const plan = planCluster(cluster.snapshot());
+    expect(condition(plan, 'DriftDetected').message).toBe(
+      `Slots ${slot.toString()} are served by ${cluster.primaries[1]!.name}, which did not have them.`,
     );
   });
 

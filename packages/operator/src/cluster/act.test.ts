@@ -29,6 +29,8 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     issued.push(what);
     return api.put(`/api/v1/namespaces/apps/secrets/${what}`, {}) as never;
   };
+  const repairs = new RepairBook(() => 0);
+  const metrics = createMetrics();
   const context: ActContext = {
     checkpoint: noCheckpoint,
     client: new KubeClient({ transport: api.transport }),
@@ -44,14 +46,14 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     authorities: { issueIntermediate: issue('ca'), issueSidecarCertificate: issue('sidecar') },
     leadership,
     onStale: (epoch) => claims.push(epoch),
-    repairs: new RepairBook(),
-    metrics: createMetrics(),
+    repairs,
+    metrics,
     log: quietLog,
   };
   const execute = (stages: Action[][], { isCurrent = (): boolean => true, snapshot = aSnapshot() } = {}) =>
     executePlan(context, snapshot, aPlan(stages), isCurrent);
   const writes = () => api.requests.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
-  return { api, leadership, sent, claims, issued, execute, writes };
+  return { api, leadership, sent, claims, issued, execute, writes, repairs, metrics };
 }
 
 const replicate: NodeAction = {
@@ -119,6 +121,28 @@ describe('an action', () => {
     await execute([[action]]);
     expect(writes()).toEqual([`DELETE ${path}`]);
     expect(bodyOf(api.requests[0]!).preconditions).toEqual({ uid: 'u' });
+  });
+
+  test('that puts back what somebody else has changed is counted, and only that', async () => {
+    const { execute, repairs, metrics } = aWorld();
+    await execute([[{ type: 'ApplyChild', object: child }], [{ type: 'ApplyChild', object: child, drift: 'data.x' }]]);
+    await execute([[{ ...replicate, reason: 'DriftRepaired' }]]);
+    expect(repairs.view('apps/demo')).toEqual([{ child: 'ConfigMap demo-config', count: 1, lastAt: 0 }]);
+    const { values } = await metrics.driftRepairs.get();
+    expect(values.map(({ labels, value }) => [labels.kind, value])).toEqual([
+      ['ConfigMap', 1],
+      ['Valkey', 1],
+    ]);
+  });
+
+  test('asks for a larger volume of the claim that was meant', async () => {
+    const { api, execute } = aWorld();
+    api.put('/api/v1/namespaces/apps/persistentvolumeclaims/data-demo-0', {});
+    await execute([[{ type: 'GrowClaim', claim: 'data-demo-0', uid: 'u', storage: '2Gi' }]]).catch(() => undefined);
+    expect(bodyOf(api.requests.at(-1)!)).toEqual({
+      metadata: { uid: 'u' },
+      spec: { resources: { requests: { storage: '2Gi' } } },
+    });
   });
 
   test('labels the pod that was meant, and takes it easy when that is gone', async () => {

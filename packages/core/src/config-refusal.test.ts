@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { buildSettings } from './builders/settings.ts';
+import { findRefusal } from './config-refusal.ts';
+import { bear } from './testing/settle.ts';
+import { deriveTopology, type Member } from './topology.ts';
+
+const snapshot = bear().snapshot();
+const inEffect = buildSettings(snapshot.spec);
+
+/** All nodes of one version, or one more of another. */
+function membersOf(...versions: string[]): Member[] {
+  return deriveTopology(snapshot).members.map((member, index) => {
+    const version = versions[index] ?? versions[0]!;
+    return { ...member, report: { ...member.report, process: { ...member.report.process, version } } };
+  });
+}
+
+function judge(config: Record<string, string>, versions: string[], nodes = {}): string | undefined {
+  const spec = { ...snapshot.spec, config };
+  const question = { wanted: buildSettings(spec, nodes), inEffect, spec, members: membersOf(...versions) };
+  return findRefusal(question)?.message;
+}
+
+describe('settings are refused', () => {
+  it('when any of the versions that run does not know one', () => {
+    expect(judge({ 'hash-seed': 'x' }, ['9.1.2'])).toBeUndefined();
+    expect(judge({ 'hash-seed': 'x' }, ['9.1.2', '8.1.1'])).toBe(
+      'spec.config["hash-seed"] is no setting of Valkey 8.1.1. Every node keeps its old settings.',
+    );
+  });
+
+  it('by the version in which they take a restart', () => {
+    expect(judge({ 'io-threads': '0' }, ['9.1.2'])).toBeUndefined();
+    expect(judge({ 'io-threads': '0' }, ['8.1.1'])).toBe(
+      'spec.config["io-threads"] is "0" and must be a whole number from 1 to 128. Every node keeps its old settings.',
+    );
+  });
+
+  it('when a port cannot be announced to clients', () => {
+    const nodes = { 'demo-0': { 'cluster-announce-client-port': '30000' } };
+    expect(judge({}, ['9.1.2'], nodes)).toBeUndefined();
+    expect(judge({}, ['8.1.1'], nodes)).toBe(
+      'spec.services.external.type is NodePort, which takes cluster-announce-client-port, and Valkey 8.1.1 does not have it: use LoadBalancer, or Valkey 9.1. Every node keeps its old settings.',
+    );
+  });
+
+  it('in the words of a node, with the field that a setting comes from', () => {
+    const spec = { ...snapshot.spec, backup: { ...snapshot.spec.backup, database: { enabled: true, save: '1 1' } } };
+    const wanted = buildSettings(spec);
+    const [first, ...others] = membersOf('9.1.2');
+    const rejected = { hash: wanted.hash, message: "CONFIG SET failed (possibly related to argument 'save') - no" };
+    const config = { ...first!.report.config, rejected };
+    const members = [{ ...first!, report: { ...first!.report, config } }, ...others];
+    expect(findRefusal({ wanted, inEffect, spec, members })?.message).toBe(
+      `Valkey in pod demo-0 refuses spec.backup.database.save = "1 1": ${rejected.message}. Every node keeps its old settings.`,
+    );
+  });
+});
