@@ -15,6 +15,10 @@ export const annotations = {
   restartAt: `${group}/restart-at`,
   /** The id of the running orchestration, or "true", on a cluster: the change stops where it safely can. */
   cancel: `${group}/cancel`,
+  /** On a pod and in its template: digests of what it was made from, so that it is known which pods a change concerns. */
+  template: `${group}/template`,
+  /** On a pod: the resources that could not be given to it while it runs, so that it is replaced instead. */
+  resizeRefused: `${group}/resize-refused`,
   /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */
   forceTakeover: `${group}/force-takeover`,
   /** For tests of an operator with --crash-points: where it shall end itself. */

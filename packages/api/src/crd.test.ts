@@ -78,6 +78,7 @@ test('only kinds with a controller are installed', () => {
     'ValkeyCA',
     'ValkeyCertificateBundle',
     'ValkeyCertificateBinding',
+    'ValkeyUpgrade',
   ]);
 });
 

@@ -36,6 +36,18 @@ export const reasons = {
   EmptyPrimaryHeld: warning('A primary restarted without its data and is held back until a replica has taken over.'),
   DataLost: warning('A shard has no copy of its data left.'),
 
+  // Rolls
+  PodReplaced: normal('A pod is replaced by one of the new template.'),
+  PodResized: normal('A pod gets other resources while it runs.'),
+  RollHalted: warning('A pod of the new template did not become healthy; nothing else is replaced.'),
+  RolledBack: warning(
+    'A pod of the new template did not become healthy; the pods are those of the last good template.',
+  ),
+
+  UpgradeQueued: normal('A ValkeyUpgrade waits for its turn, for its cluster, or until that is well.'),
+  UpgradeRefused: warning('A ValkeyUpgrade cannot be made; nothing was touched.'),
+  UpgradeSucceeded: normal('Every pod is of the target of a ValkeyUpgrade and well.'),
+
   // What people wrote
   InvalidSpec: warning('The spec cannot be put into effect; the message names the field.'),
   ImageUnavailable: warning('An image cannot be pulled, or is no Valkey.'),

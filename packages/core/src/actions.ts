@@ -1,4 +1,12 @@
-import type { Condition, OrchestrationKind, Reason, ValkeyCluster, ValkeyClusterStatus } from '@valkey-operator/api';
+import type {
+  Condition,
+  EffectiveClusterSpec,
+  OrchestrationKind,
+  Reason,
+  ValkeyCluster,
+  ValkeyClusterStatus,
+} from '@valkey-operator/api';
+import type { UpgradesOutcome } from './upgrade/upgrades.ts';
 import type { ChildObject } from './snapshot.ts';
 
 /**
@@ -21,7 +29,18 @@ export type Action =
       readonly type: 'LabelPod';
       readonly pod: string;
       readonly uid: string;
-      readonly labels: Readonly<Record<string, string>>;
+      /** Null: not any more. */
+      readonly labels: Readonly<Record<string, string | null>>;
+      readonly annotations?: Readonly<Record<string, string | null>>;
+    }
+  | {
+      readonly type: 'ResizePod';
+      readonly pod: string;
+      readonly uid: string;
+      readonly resources: EffectiveClusterSpec['resources'];
+      /** What the pod is made of from then on, as it says itself. */
+      readonly template: string;
+      readonly reason: Reason;
     }
   | { readonly type: 'AddFinalizer' }
   | { readonly type: 'RemoveFinalizer' }
@@ -80,6 +99,8 @@ export interface Plan {
   /** The whole status, as it should read; written only when it differs from what is there. */
   readonly status: NonNullable<ValkeyCluster['status']>;
   readonly detail: NonNullable<ValkeyClusterStatus['status']>;
+  /** Of the ValkeyUpgrades that are not over. */
+  readonly upgrades?: UpgradesOutcome['statuses'];
   /** Facts to tell people, once each; the recorder keeps repetitions away. */
   readonly events: readonly { readonly reason: Reason; readonly message: string }[];
   /** Operations that ended with this look. */

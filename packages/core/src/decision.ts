@@ -1,12 +1,14 @@
 import type { OrchestrationKind, Reason } from '@valkey-operator/api';
 import type { Action, NodeAction, NodeCommand, NodeGuard, Plan } from './actions.ts';
 import type { NodeSettings } from './builders/settings.ts';
+import type { Roll } from './roll/roll.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import type { Member, Topology } from './topology.ts';
 
 export interface PlanView {
   readonly snapshot: ClusterSnapshot;
   readonly topology: Topology;
+  readonly roll: Roll;
 }
 
 /** What one planner has found. Without stages it waits: for Valkey itself, for a pod, for a person. */
@@ -18,6 +20,8 @@ export interface Decision {
   readonly pods?: number;
   /** Settings that every node runs with now, to be kept for the next start of each. */
   readonly settings?: NodeSettings;
+  /** From now on the StatefulSet makes pods of the new template. */
+  readonly beginRoll?: boolean;
   /** What it is a part of, where that is not plain healing. */
   readonly kind?: OrchestrationKind;
   /** Where in its orchestration this is. */

@@ -13,3 +13,5 @@ export { formatForecast } from './forecast/format-forecast.ts';
 export { planAhead } from './forecast/plan-ahead.ts';
 export { planCluster } from './plan.ts';
 export type * from './snapshot.ts';
+export { formatImage, parseParts } from './builders/template-parts.ts';
+export { withUpgradedImage } from './upgrade/upgraded-image.ts';

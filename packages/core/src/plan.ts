@@ -17,10 +17,13 @@ import { planLabels } from './planners/labels.ts';
 import { planNames } from './planners/names.ts';
 import { planReplicas } from './planners/replicas.ts';
 import { planLeftoverClaims, planScaleIn } from './planners/scale-in.ts';
+import { planReplaceBroken, planRolledBack, planRollFailure } from './planners/roll-failure.ts';
+import { planRoll } from './planners/roll.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
 import { nextRenewal, planCertificates, planUpkeep } from './planners/upkeep.ts';
+import { deriveRoll } from './roll/roll.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
 import { assessHealth } from './status/health.ts';
@@ -31,9 +34,12 @@ import { isPaused } from './status/paused.ts';
 import { findRoleChanges } from './status/role-changes.ts';
 import { summarize } from './status/summary.ts';
 import { CONTRADICTED_MS, deriveTopology, FRESH_MS, isContradicted } from './topology.ts';
+import { followUpgrades } from './upgrade/upgrades.ts';
 
 /** What is wrong, in the order of repair. */
 const repairs: readonly Planner[] = [
+  planRollFailure,
+  planReplaceBroken,
   planBirth,
   planGates,
   planIntroductions,
@@ -46,11 +52,13 @@ const repairs: readonly Planner[] = [
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
 const changes: readonly Planner[] = [
   planConfig,
+  planRoll,
   planScaleIn,
   planSpread,
   planLeftoverClaims,
   planVolumes,
   planRefusedConfig,
+  planRolledBack,
 ];
 
 /** Timers are a backstop: what ends a wait is an event. */
@@ -58,7 +66,7 @@ const BACKSTOP_MS = 10_000;
 
 /** Everything the operator does about a cluster, from everything it knows of it. */
 export function planCluster(snapshot: ClusterSnapshot): Plan {
-  const view: PlanView = { snapshot, topology: deriveTopology(snapshot) };
+  const view: PlanView = { snapshot, topology: deriveTopology(snapshot), roll: deriveRoll(snapshot) };
   const deletion = planDeletion(view);
   if (deletion) return conclude(view, alone(deletion), deletion.stages);
   const conflict = planNames(view);
@@ -97,6 +105,7 @@ function settle(view: PlanView): Decision | undefined {
 function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], drifts: readonly Drift[] = []): Plan {
   const { decision } = course;
   const health = assessHealth(view);
+  const upgrades = followUpgrades(view);
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
   const status = summarize(view, { health, problems: findPodProblems(view), course, drifts });
@@ -104,10 +113,11 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], d
     stages: stages.filter((stage) => stage.length > 0),
     status,
     detail: {
-      ...describeDetail(view),
+      ...describeDetail(view, upgrades.upgraded),
       ...(status.phase && { phase: status.phase }),
       ...(log.length > 0 && { orchestrationLog: log }),
     },
+    upgrades: upgrades.statuses,
     events: [
       ...drifts.map(
         ({ message, heldMs }) => ({ reason: heldMs ? 'DriftContested' : 'DriftRepaired', message }) as const,

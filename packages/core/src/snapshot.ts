@@ -1,4 +1,4 @@
-import type { EffectiveClusterSpec, ValkeyCluster } from '@valkey-operator/api';
+import type { EffectiveClusterSpec, ValkeyCluster, ValkeyUpgrade } from '@valkey-operator/api';
 
 /**
  * Everything the planner may know of one cluster at one moment, gathered by the operator and never changed. What is not
@@ -8,8 +8,12 @@ export interface ClusterSnapshot {
   /** Milliseconds since the epoch. The planner has no clock of its own. */
   readonly now: number;
   readonly cluster: ValkeyCluster;
-  /** The spec with all defaults applied. */
+  /** The spec with all defaults applied, and with the image that a ValkeyUpgrade has put into effect. */
   readonly spec: EffectiveClusterSpec;
+  /** The image before that. */
+  readonly writtenImage?: string;
+  /** The ValkeyUpgrades that name this cluster, also those that are over. */
+  readonly upgrades?: readonly ValkeyUpgrade[];
   readonly operator: OperatorView;
   /** Objects that the operator made for this cluster, or that bear the names it needs, as the API server has them. */
   readonly children: readonly ChildObject[];
@@ -85,6 +89,8 @@ export interface PodView {
     /** The end of what it printed before it ended last. */
     readonly lastWords?: string;
   };
+  /** Why other resources cannot be given to it where it is, in the kubelet's words. */
+  readonly resizePending?: string;
   readonly valkeyRestarts: number;
   /** What its sidecar said last; undefined when it has not been heard since the pod was made. */
   readonly report?: NodeView;

@@ -13,7 +13,13 @@ import {
   secrets,
 } from '@valkey-operator/kube';
 import { keepCertificates } from './certificates/certificate-secret.ts';
-import { childResources, valkeyClusterDefaults, valkeyClusters, valkeyClusterStatuses } from './resources.ts';
+import {
+  childResources,
+  valkeyClusterDefaults,
+  valkeyClusters,
+  valkeyClusterStatuses,
+  valkeyUpgrades,
+} from './resources.ts';
 
 export type Caches = ReturnType<typeof createCaches>;
 /** Objects of clusters, found by the label that they all carry. */
@@ -46,6 +52,11 @@ export function createCaches({ client, namespace, watchNamespaces, onError }: Ca
       ...common,
       resource: valkeyClusterDefaults,
       namespaces: watchNamespaces && [...new Set([...watchNamespaces, namespace])],
+    }),
+    upgrades: new ResourceCache({
+      ...common,
+      resource: valkeyUpgrades,
+      indexers: { cluster: ({ spec }) => [spec.clusterRef.name] },
     }),
     pods: own(pods),
     claims: own(persistentVolumeClaims),

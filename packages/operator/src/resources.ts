@@ -6,6 +6,7 @@ import {
   type ValkeyCluster,
   type ValkeyClusterDefaults,
   type ValkeyClusterStatus,
+  type ValkeyUpgrade,
 } from '@valkey-operator/api';
 import {
   configMaps,
@@ -23,6 +24,7 @@ import {
 export const valkeyClusters = define<ValkeyCluster>('ValkeyCluster', 'valkeyclusters');
 export const valkeyClusterStatuses = define<ValkeyClusterStatus>('ValkeyClusterStatus', 'valkeyclusterstatuses');
 export const valkeyClusterDefaults = define<ValkeyClusterDefaults>('ValkeyClusterDefaults', 'valkeyclusterdefaults');
+export const valkeyUpgrades = define<ValkeyUpgrade>('ValkeyUpgrade', 'valkeyupgrades');
 export const valkeyCas = define<ValkeyCA>('ValkeyCA', 'valkeycas');
 export const valkeyCertificateBundles = define<ValkeyCertificateBundle>(
   'ValkeyCertificateBundle',

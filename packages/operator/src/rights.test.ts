@@ -47,7 +47,7 @@ describe('the rights', () => {
       ({ resource, verb }) => !(resource === 'pods' && verb === 'patch') && resource !== 'nodes',
     );
     await expect(requireRights({ client, namespace: 'ops', watchNamespaces: undefined })).rejects.toThrow(
-      'patch pods, patch pods in ops, list nodes, watch nodes',
+      'patch pods, patch pods/resize, patch pods in ops, list nodes, watch nodes',
     );
   });
 

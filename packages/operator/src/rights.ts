@@ -14,7 +14,11 @@ const MANAGE = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 /** Wherever clusters are managed. */
 export const workRights: Right[] = [
   { apiGroups: [group], resources: ['valkeyclusters'], verbs: ['get', 'list', 'watch', 'patch'] },
-  { apiGroups: [group], resources: ['valkeyclusters/status', 'valkeyclusterstatuses/status'], verbs: ['patch'] },
+  {
+    apiGroups: [group],
+    resources: ['valkeyclusters/status', 'valkeyclusterstatuses/status', 'valkeyupgrades/status'],
+    verbs: ['patch'],
+  },
   // Owner references that block deletion need the right to change finalizers of the owner.
   { apiGroups: [group], resources: ['valkeyclusters/finalizers'], verbs: ['update'] },
   {
@@ -22,7 +26,7 @@ export const workRights: Right[] = [
     resources: ['valkeyclusterstatuses'],
     verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   },
-  { apiGroups: [group], resources: ['valkeyclusterdefaults'], verbs: ['list', 'watch'] },
+  { apiGroups: [group], resources: ['valkeyclusterdefaults', 'valkeyupgrades'], verbs: ['list', 'watch'] },
   {
     apiGroups: [group],
     resources: ['valkeycertificatebundles', 'valkeycertificatebindings'],
@@ -31,6 +35,7 @@ export const workRights: Right[] = [
   { apiGroups: [''], resources: ['configmaps', 'services', 'serviceaccounts'], verbs: MANAGE },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['pods/resize'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['list', 'watch', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'patch'] },
   { apiGroups: ['apps'], resources: ['statefulsets'], verbs: MANAGE },

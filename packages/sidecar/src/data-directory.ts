@@ -12,8 +12,8 @@ export interface DataOnDisk {
   readonly hasAppendOnlyFile: boolean;
 }
 
-const SNAPSHOT = 'dump.rdb';
-const APPEND_ONLY_DIRECTORY = 'appendonlydir';
+export const SNAPSHOT = 'dump.rdb';
+export const APPEND_ONLY_DIRECTORY = 'appendonlydir';
 const NODES_CONF = 'nodes.conf';
 
 export async function inspectData(directory: string): Promise<DataOnDisk> {
@@ -28,7 +28,7 @@ export async function inspectData(directory: string): Promise<DataOnDisk> {
   return { membership, hasSnapshot, hasAppendOnlyFile };
 }
 
-/** Only ever on an explicit command. */
+/** Only ever on an explicit command, or where the files are of no use and another node has the data. */
 export async function discardData(directory: string, { identity }: { identity: boolean }): Promise<void> {
   const names = [SNAPSHOT, APPEND_ONLY_DIRECTORY, ...(identity ? [NODES_CONF] : [])];
   await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })));

@@ -1,3 +1,5 @@
+import { type ValkeyVersion, versionOfImageTag } from '@valkey-operator/valkey';
+
 /** What the pod template tells the sidecar of itself. */
 export interface Environment {
   readonly pod: {
@@ -17,6 +19,8 @@ export interface Environment {
   readonly version: string;
   /** Empty: not known. */
   readonly zone: string;
+  /** Of the Valkey that this sidecar stands beside, as far as its image tells. */
+  readonly valkeyVersion: ValkeyVersion | undefined;
 }
 
 export class EnvironmentError extends Error {
@@ -46,6 +50,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     graceMs: Number(read('TERMINATION_GRACE_SECONDS')) * 1000,
     version: read('VALKEY_OPERATOR_VERSION'),
     zone: variables['AVAILABILITY_ZONE'] ?? '',
+    valkeyVersion: versionOfImageTag(variables['VALKEY_IMAGE']?.split('/').at(-1)?.split(':')[1] ?? ''),
   };
   if (missing.length > 0) throw new EnvironmentError(`missing in the environment: ${missing.join(', ')}`);
   if (!(environment.graceMs >= 0)) throw new EnvironmentError('TERMINATION_GRACE_SECONDS is not a number of seconds');

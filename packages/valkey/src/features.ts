@@ -30,7 +30,7 @@ export function hasFeature(version: ValkeyVersion, feature: ValkeyFeature): bool
 }
 
 /** The RDB format that a line writes: 8.x still writes "REDIS0011", 9.x "VALKEY080". An older format is always read. */
-function rdbFormat(version: ValkeyVersion): number {
+export function rdbFormat(version: ValkeyVersion): number {
   return version.major >= 9 ? 80 : 11;
 }
 

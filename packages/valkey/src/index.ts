@@ -14,7 +14,7 @@ export { parseConf, renderConf, type ConfSettings } from './config/render-conf.t
 export { checkRestartOnlyValue } from './config/restart-only-value.ts';
 export { canonicalValue, isSameValue } from './config/same-value.ts';
 export { formatSaveRules, parseSaveRules, type SaveRule } from './config/save-rules.ts';
-export { canLoadFilesOf, hasFeature, type ValkeyFeature } from './features.ts';
+export { canLoadFilesOf, hasFeature, rdbFormat, type ValkeyFeature } from './features.ts';
 export { MissingFieldError } from './fields.ts';
 export {
   parseInfo,

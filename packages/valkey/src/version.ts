@@ -14,13 +14,13 @@ export function parseVersion(text: string): ValkeyVersion | undefined {
 }
 
 /**
- * Reads the version that an image tag promises: "8.1.1-alpine3.22", "v9.1.0", "8.1". Tags such as "latest" or "8" name
+ * Reads the version that an image tag promises: "8.1.1-alpine3.22", "v9.1.0", "8.1", "9.1@sha256:...". Tags such as "latest" or "8" name
  * no release line, so only the running server can tell.
  */
 export function versionOfImageTag(tag: string): ValkeyVersion | undefined {
   const [whole = ''] = versionPattern.exec(tag) ?? [];
   const rest = tag.slice(whole.length);
-  return rest === '' || rest.startsWith('-') ? parseVersion(whole) : undefined;
+  return /^$|^[-@]/.test(rest) ? parseVersion(whole) : undefined;
 }
 
 export function compareVersions(a: ValkeyVersion, b: ValkeyVersion): number {

@@ -63,6 +63,22 @@ const logEntry = object('A step of an orchestration.', {
   message: text('What it did.', { max: 1024 }).optional(),
 });
 
+const failedRoll = object('A roll whose pods did not become healthy: the pods went back to the template before.', {
+  template: text('What the pods were to be made from.', { max: 512 }),
+  pod: text('The pod that failed.', { max: 63 }),
+  message: text('What was seen, and at which step.', { max: 2048 }),
+  at: timestamp('When it was given up.'),
+});
+
+const upgraded = object('The image that a ValkeyUpgrade has put into effect.', {
+  insteadOf: text('The image in the spec that it replaces; when another is written there, that one counts.', {
+    max: 512,
+  }),
+  name: text('Repository of the image.', { max: 512 }),
+  tag: text('Tag of the image.', { max: 256 }),
+  by: text('The ValkeyUpgrade.', { max: 253 }),
+});
+
 /** Steps kept in the log. */
 export const logLength = 50;
 
@@ -80,6 +96,8 @@ const status = object('Detail of the cluster; written at most once a second and 
   effectiveSpec: anything(
     'The spec with all defaults, as last put into effect: a default that changes is shown against it before it acts.',
   ).optional(),
+  failedRoll: failedRoll.optional(),
+  upgraded: upgraded.optional(),
   tls: tlsStatus.optional(),
   acl: aclStatus.optional(),
   exporter: exporterStatus.optional(),
@@ -108,4 +126,6 @@ export type ValkeyClusterStatus = Resource<typeof valkeyClusterStatus>;
 export type NodeDetail = z.output<typeof node>;
 export type ShardDetail = z.output<typeof shard>;
 export type SlotMigration = z.output<typeof migration>;
+export type UpgradedImage = z.output<typeof upgraded>;
+export type FailedRoll = z.output<typeof failedRoll>;
 export type OrchestrationLogEntry = z.output<typeof logEntry>;

@@ -45,7 +45,7 @@ export const valkeyUpgrade = defineKind({
   shortNames: ['vu'],
   description:
     'An upgrade of one ValkeyCluster as an object, with its progress. One at a time per cluster; others queue.',
-  installed: false,
+  installed: true,
   spec,
   status: object('The progress.', {
     observedGeneration: observedGeneration.optional(),
@@ -57,6 +57,9 @@ export const valkeyUpgrade = defineKind({
       'RolledBack',
       'Failed',
     ]).optional(),
+    insteadOf: text('The image in the spec of the cluster when it began; while that stays, the target counts.', {
+      max: 512,
+    }).optional(),
     shardsDone: integer('Shards that are done.').optional(),
     shards: list('Every shard.', shard, { max: 500, key: 'shard' }).optional(),
     conditions: conditions.optional(),

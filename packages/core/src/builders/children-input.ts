@@ -10,6 +10,10 @@ export interface ChildrenInput {
   readonly replicas?: number;
   /** Settings that are in effect at present, where those are not yet what the spec asks for. */
   readonly settings?: NodeSettings | undefined;
+  /** What pods are made of at present, where that is not yet, or not any more, what the spec asks for. */
+  readonly template?: EffectiveClusterSpec;
+  /** The operator replaces a pod just now. */
+  readonly mayLackOne?: boolean;
 }
 
 /** Pods that a cluster of this spec has. */

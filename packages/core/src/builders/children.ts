@@ -20,7 +20,7 @@ export function buildChildren(input: ChildrenInput): ChildObject[] {
   ];
 }
 
-export function buildStatefulSet({ cluster, spec, operator, replicas }: ChildrenInput): ChildObject {
+export function buildStatefulSet({ cluster, spec, operator, replicas, template = spec }: ChildrenInput): ChildObject {
   const names = childNames(cluster.metadata.name);
   return {
     apiVersion: 'apps/v1',
@@ -34,7 +34,7 @@ export function buildStatefulSet({ cluster, spec, operator, replicas }: Children
       // Only the operator knows which pod may go when.
       updateStrategy: { type: 'OnDelete' },
       selector: { matchLabels: selectorLabels(cluster.metadata.name) },
-      template: buildPodTemplate(cluster, spec, operator),
+      template: buildPodTemplate(cluster, template, operator),
       ...(spec.pvc ? { volumeClaimTemplates: [claimTemplate(cluster, spec.pvc)] } : {}),
     },
   };
@@ -68,14 +68,14 @@ function buildConfigMap({ cluster, spec, settings }: ChildrenInput): ChildObject
   };
 }
 
-/** Nobody may evict a pod by itself: the operator lets them go one at a time (D2). */
-function buildDisruptionBudget({ cluster, spec }: ChildrenInput): ChildObject {
+/** Nobody may evict a pod by itself: the operator lets them go one at a time (D2), and while one is away, no other may go. */
+function buildDisruptionBudget({ cluster, spec, replicas = podCount(spec), mayLackOne }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: childMetadata({ ...cluster, spec }, childNames(name).disruptionBudget),
-    spec: { minAvailable: '100%', selector: { matchLabels: selectorLabels(name) } },
+    spec: { minAvailable: mayLackOne ? replicas - 1 : '100%', selector: { matchLabels: selectorLabels(name) } },
   };
 }
 

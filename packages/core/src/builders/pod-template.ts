@@ -2,6 +2,7 @@ import { annotations, type EffectiveClusterSpec, labels, ports, type ValkeyClust
 import type { OperatorView } from '../snapshot.ts';
 import { selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
+import { formatImage, formatParts, templateParts } from './template-parts.ts';
 
 export const TOKEN_AUDIENCE = 'valkey-operator';
 /** Time for a handover (well below a second when all is well), then for Valkey to write its data to disk. */
@@ -26,7 +27,12 @@ export function buildPodTemplate(cluster: ValkeyCluster, spec: EffectiveClusterS
   return {
     metadata: {
       labels: { ...spec.labels, ...selector, [labels.component]: 'valkey' },
-      annotations: { ...spec.annotations, [annotations.cr]: name, [annotations.locked]: 'true' },
+      annotations: {
+        ...spec.annotations,
+        [annotations.cr]: name,
+        [annotations.locked]: 'true',
+        [annotations.template]: formatParts(templateParts(cluster, spec)),
+      },
     },
     spec: {
       serviceAccountName: childNames(name).serviceAccount,
@@ -47,7 +53,7 @@ function sidecarContainer(cluster: ValkeyCluster, spec: EffectiveClusterSpec, op
   const field = (variable: string, fieldPath: string) => ({ name: variable, valueFrom: { fieldRef: { fieldPath } } });
   return {
     name: 'sidecar',
-    image: imageOf(spec.sidecarImage),
+    image: formatImage(spec.sidecarImage),
     imagePullPolicy: spec.sidecarImage.pullPolicy,
     restartPolicy: 'Always',
     env: [
@@ -63,6 +69,7 @@ function sidecarContainer(cluster: ValkeyCluster, spec: EffectiveClusterSpec, op
       { name: 'OPERATOR_ADDRESS', value: `valkey-operator.${operator.namespace}.svc:${ports.operatorGrpc}` },
       { name: 'TRUST_DOMAIN', value: operator.trustDomain },
       { name: 'TERMINATION_GRACE_SECONDS', value: String(GRACE_SECONDS) },
+      { name: 'VALKEY_IMAGE', value: formatImage(spec.valkeyImage) },
     ],
     ports: [
       { name: 'sidecar-grpc', containerPort: ports.sidecarGrpc },
@@ -93,7 +100,7 @@ function valkeyContainer(spec: EffectiveClusterSpec) {
   const ask = (path: string) => ({ httpGet: { path, port: ports.sidecarHttp } });
   return {
     name: 'valkey',
-    image: imageOf(spec.valkeyImage),
+    image: formatImage(spec.valkeyImage),
     imagePullPolicy: spec.valkeyImage.pullPolicy,
     command: ['valkey-server', '/run/valkey/valkey.conf'],
     // Valkey 8 exits at start when a locale is set that the image does not have.
@@ -161,10 +168,6 @@ function scheduling(spec: EffectiveClusterSpec, selector: Record<string, string>
 function imagePullSecrets({ valkeyImage, sidecarImage }: EffectiveClusterSpec) {
   const names = [valkeyImage, sidecarImage].flatMap((image) => image.imagePullSecrets ?? []).map(({ name }) => name);
   return names.length > 0 ? { imagePullSecrets: [...new Set(names)].map((name) => ({ name })) } : {};
-}
-
-function imageOf({ name, tag }: { name: string; tag: string }): string {
-  return `${name}:${tag}`;
 }
 
 function withoutUndefined<T extends object>(object: T): Partial<T> {

@@ -6,13 +6,19 @@ import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { compareChild } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
+import { findBroken } from './roll-failure.ts';
 
 /** What a cluster needs around its nodes, in the order in which the pods will ask for it. */
-export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision | undefined) {
+export function planUpkeep(view: PlanView, decision: Decision | undefined) {
+  const { snapshot, topology, roll } = view;
   const { cluster } = snapshot;
   // Pods are added at once, but only let go when nothing depends on them any more: that is for planScaleIn to say.
   const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
-  const children = buildChildren({ ...snapshot, replicas, settings: settingsToKeep(snapshot, topology, decision) });
+  // Until a roll begins, a pod that has to be made anew is made of what the others are made of.
+  const template = isUnderWay(view, decision) ? roll.target : roll.good;
+  const mayLackOne = isReplacing(view, decision);
+  const settings = settingsToKeep(snapshot, topology, decision);
+  const children = buildChildren({ ...snapshot, replicas, settings, template, mayLackOne });
   const issued = planCertificates(snapshot);
   const compared = children.map((child) => compareChild(withClaimTemplatesOf(child, snapshot), snapshot));
   const applied = compared.flatMap(({ apply }) => apply ?? []);
@@ -28,6 +34,17 @@ export function planUpkeep({ snapshot, topology }: PlanView, decision: Decision 
     applied.filter(isStatefulSet),
   );
   return { stages, drifts: compared.flatMap(({ drift }) => drift ?? []) };
+}
+
+function isUnderWay(view: PlanView, decision: Decision | undefined): boolean {
+  return view.roll.begun || decision?.beginRoll === true || findBroken(view).length > 0;
+}
+
+/** A pod of a roll goes now, or has gone and is not back yet. */
+function isReplacing({ snapshot, topology, roll }: PlanView, decision: Decision | undefined): boolean {
+  const isGoing = decision?.stages?.flat().some(({ type }) => type === 'DeletePod') ?? false;
+  const isRolling = roll.begun && (roll.changes.length > 0 || roll.outdated.length > 0);
+  return isGoing || (isRolling && (topology.missing.length > 0 || snapshot.pods.some(({ ready }) => !ready)));
 }
 
 /** The cluster's own CA, and then what it signs. A paused cluster has them too: without them nothing could be watched. */

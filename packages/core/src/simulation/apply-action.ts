@@ -1,5 +1,7 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction } from '../actions.ts';
+import { annotations } from '@valkey-operator/api';
+import { parseParts } from '../builders/template-parts.ts';
 import type { CertificateView } from '../snapshot.ts';
 import { runCommand } from './run-command.ts';
 import type { SimulatedCluster } from './simulated-cluster.ts';
@@ -24,9 +26,17 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
     case 'DeletePod':
       cluster.losePod(ordinalOf(action.pod));
       return true;
+    case 'ResizePod': {
+      const pod = cluster.pods.find(({ uid }) => uid === action.uid);
+      const refused = parseParts(action.template)['resources'] ?? '';
+      if (pod && cluster.refusesResize) pod.annotations[annotations.resizeRefused] = refused;
+      else if (pod) pod.annotations[annotations.template] = action.template;
+      return pod !== undefined;
+    }
     case 'LabelPod': {
       const pod = cluster.pods.find(({ uid }) => uid === action.uid);
-      if (pod) pod.labels = { ...pod.labels, ...action.labels };
+      if (pod) pod.labels = merge(pod.labels, action.labels);
+      if (pod) Object.assign(pod.annotations, merge({}, action.annotations ?? {}));
       return pod !== undefined;
     }
     case 'AddFinalizer':
@@ -58,6 +68,12 @@ function command(cluster: SimulatedCluster, action: NodeAction): boolean {
   if (decision !== 'keep-data') volume.data = SlotSet.empty;
   cluster.boot(pod);
   return true;
+}
+
+/** As a merge patch does. */
+function merge(present: Readonly<Record<string, string>>, patch: Readonly<Record<string, string | null>>) {
+  const merged = Object.entries({ ...present, ...patch }).filter(([, value]) => value !== null);
+  return Object.fromEntries(merged) as Record<string, string>;
 }
 
 function setFinalizers(cluster: SimulatedCluster, finalizers: string[]): boolean {

@@ -32,7 +32,7 @@ function placesOf({ kubernetesNodes, pods }: ClusterSnapshot): ClusterSnapshot['
 }
 
 function modelPod(pod: PodView, snapshot: ClusterSnapshot) {
-  const { name, uid, ip = '', kubernetesNode = '', zone = '', labels, report } = pod;
+  const { name, uid, ip = '', kubernetesNode = '', zone = '', labels, annotations, createdAt, report } = pod;
   const isRunning = report?.process.state === 'running' && report.cluster !== undefined;
   return {
     name,
@@ -41,6 +41,9 @@ function modelPod(pod: PodView, snapshot: ClusterSnapshot) {
     kubernetesNode,
     zone,
     labels: { ...labels },
+    annotations: { ...annotations },
+    createdAt,
+    version: report?.process.version ?? '',
     settings: { hash: report?.config.runningHash ?? '', settings: {} },
     process: isRunning ? 'running' : 'down',
     node: isRunning && report.cluster ? modelNode(report.cluster, pod, snapshot) : undefined,

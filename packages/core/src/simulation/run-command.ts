@@ -77,6 +77,8 @@ function failOver(cluster: SimulatedCluster, node: SimulatedNode, mode: 'coordin
     follow(primary, node.id);
     if (line) line.slots = node.slots;
   }
+  // A node writes down that it was promoted before it acts on it.
+  cluster.persist();
   return true;
 }
 

@@ -1,7 +1,17 @@
-import { annotations, builtInDefaults, type EffectiveClusterSpec, type ValkeyCluster } from '@valkey-operator/api';
+import {
+  annotations,
+  builtInDefaults,
+  type EffectiveClusterSpec,
+  type ValkeyCluster,
+  type ValkeyClusterStatus,
+  type ValkeyUpgrade,
+} from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Plan } from '../actions.ts';
 import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
+import { formatImage } from '../builders/template-parts.ts';
+import { withUpgradedImage } from '../upgrade/upgraded-image.ts';
+import type { buildPodTemplate } from '../builders/pod-template.ts';
 import { planCluster } from '../plan.ts';
 import { childNames } from '../builders/names.ts';
 import type {
@@ -22,6 +32,8 @@ export interface Volume {
   data: SlotSet;
   storage: string;
 }
+
+type StatefulSetSpec = { readonly template?: ReturnType<typeof buildPodTemplate> };
 
 export interface SimulationOptions {
   readonly shards?: number;
@@ -49,12 +61,17 @@ export class SimulatedCluster {
   readonly unschedulable = new Set<number>();
   /** Ordinals whose Valkey takes its time to start. */
   readonly slow = new Set<number>();
+  /** Images that no registry has. */
+  readonly brokenImages = new Set<string>();
+  /** The API server cannot change the resources of a pod. */
+  refusesResize = false;
   readonly children = new Map<string, ChildObject>();
   /** Of the operator, and what it could not do last. */
   term = 1;
   failures: readonly string[] = [];
   certificates: { intermediate?: CertificateView; sidecar?: CertificateView } = {};
   cluster: ValkeyCluster;
+  readonly upgrades: ValkeyUpgrade[] = [];
   spec: EffectiveClusterSpec;
   operator: OperatorView = {
     version: '0.1.0',
@@ -126,7 +143,9 @@ export class SimulatedCluster {
     return {
       now: this.now,
       cluster: this.cluster,
-      spec: this.spec,
+      spec: withUpgradedImage(this.spec, this.#detail),
+      writtenImage: formatImage(this.spec.valkeyImage),
+      upgrades: this.upgrades,
       operator: { ...this.operator, term: this.term },
       children: [...this.children.values()],
       pods: this.pods.map((pod) => viewPod(pod, this.now, this.#dataState(pod))),
@@ -165,7 +184,7 @@ export class SimulatedCluster {
   tick(): void {
     this.now += TICK_MS;
     this.#runKubelets();
-    for (const pod of this.pods) if (pod.process !== 'running') this.#start(pod);
+    for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken) this.#start(pod);
     // Twice: what a node hears in one round it tells in the next.
     for (let round = 0; round < 2; round += 1) this.bus.gossip(this.now);
     this.bus.elect();
@@ -243,7 +262,15 @@ export class SimulatedCluster {
     return identity ? 'identity-only' : 'empty';
   }
 
-  #writeStatus({ status, detail }: Plan): void {
+  get #detail(): ValkeyClusterStatus['status'] {
+    return this.children.get(`ValkeyClusterStatus/${this.names.status}`)?.['status'] as ValkeyClusterStatus['status'];
+  }
+
+  #writeStatus({ status, detail, upgrades = [] }: Plan): void {
+    for (const each of upgrades) {
+      const upgrade = this.upgrades.find(({ metadata }) => metadata.name === each.name);
+      if (upgrade) upgrade.status = each.status;
+    }
     this.cluster = { ...this.cluster, status };
     const key = `ValkeyClusterStatus/${this.names.status}`;
     const child = this.children.get(key);
@@ -263,6 +290,9 @@ export class SimulatedCluster {
   makePod(ordinal: number): SimulatedPod {
     const { name: kubernetesNode = '', zone = '' } = this.kubernetesNodes[ordinal % this.kubernetesNodes.length] ?? {};
     const name = this.names.pod(ordinal);
+    const { template } = (this.children.get(`StatefulSet/${this.names.statefulSet}`)?.['spec'] ??
+      {}) as StatefulSetSpec;
+    const image = template?.spec.containers[0]?.image ?? '';
     return {
       name,
       hostname: `${name}.${this.names.headlessService}.${this.cluster.metadata.namespace}.svc`,
@@ -280,6 +310,11 @@ export class SimulatedCluster {
       settings: { hash: '', settings: {} },
       rejected: undefined,
       refuses: new Set(),
+      annotations: { ...template?.metadata.annotations },
+      image,
+      version: `${image.split(':').at(-1)}.2`,
+      createdAt: this.now,
+      broken: this.brokenImages.has(image),
     };
   }
 

@@ -24,6 +24,13 @@ export interface SimulatedPod {
   rejected: { readonly hash: string; readonly message: string } | undefined;
   /** Values that its Valkey does not take. */
   readonly refuses: Set<string>;
+  /** Of the template that it was made of. */
+  readonly annotations: Record<string, string>;
+  readonly image: string;
+  readonly version: string;
+  readonly createdAt: number;
+  /** Its image cannot be pulled. */
+  readonly broken: boolean;
 }
 
 export interface RunningPod extends SimulatedPod {
@@ -37,7 +44,8 @@ export function isRunning(pod: SimulatedPod): pod is RunningPod {
 /** The pod as the operator sees it: with the last report that reached it. */
 export function viewPod(pod: SimulatedPod, now: number, dataState: NodeView['dataState']): PodView {
   if (pod.heard) pod.lastReport = viewNode(pod, now, dataState);
-  const { name, uid, ordinal, ip, kubernetesNode, zone, labels } = pod;
+  const { name, uid, ordinal, ip, kubernetesNode, zone, labels, annotations, createdAt } = pod;
+  const waiting = { container: 'valkey', reason: 'ImagePullBackOff', message: `no image ${pod.image}` };
   return {
     name,
     uid,
@@ -48,10 +56,11 @@ export function viewPod(pod: SimulatedPod, now: number, dataState: NodeView['dat
     labels,
     phase: 'Running',
     ready: pod.process === 'running',
-    createdAt: now,
-    annotations: {},
+    createdAt,
+    annotations,
     finalizers: [],
     valkeyRestarts: 0,
+    ...(pod.broken && { waiting }),
     ...(pod.lastReport && { report: { ...pod.lastReport, live: pod.heard } }),
   };
 }
@@ -66,7 +75,7 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
     process: {
       state: process === 'down' ? 'exited' : process,
       restarts: 0,
-      version: '9.1.2',
+      ...(node && { version: pod.version }),
       ...(process === 'gated' && { gate }),
     },
     ...(isRunning(pod) && { cluster: viewCluster(pod) }),

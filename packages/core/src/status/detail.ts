@@ -1,8 +1,11 @@
-import type { NodeDetail, ShardDetail, ValkeyClusterStatus } from '@valkey-operator/api';
+import type { FailedRoll, NodeDetail, ShardDetail, UpgradedImage, ValkeyClusterStatus } from '@valkey-operator/api';
+import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { previousDetail } from '../expectation.ts';
+import { findFailure, rollPolicy } from '../roll/failure.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
 import { isFresh, type Member, offsetOf, type Shard } from '../topology.ts';
+import { assessHealth } from './health.ts';
 import { formatTime } from './time.ts';
 
 type Detail = NonNullable<ValkeyClusterStatus['status']>;
@@ -13,7 +16,7 @@ const LAG_WORTH_TELLING = 1024 * 1024;
 const STEADY_SHARE = 0.1;
 
 /** Every node and shard, for people and the UI. */
-export function describeDetail(view: PlanView): Detail {
+export function describeDetail(view: PlanView, upgraded: UpgradedImage | undefined): Detail {
   const { snapshot, topology } = view;
   const isBornNow = !topology.formed && topology.unowned.isEmpty && topology.shards.length > 0;
   const before = new Map(previousDetail(snapshot).nodes?.map((node) => [node.pod, node]));
@@ -27,8 +30,25 @@ export function describeDetail(view: PlanView): Detail {
     nodes: pods.map((pod) => describeNode(pod, view, before.get(pod.name))),
     shards: topology.shards.map(describeShard),
     // With the shards that it really has: that is what the next look starts from.
-    effectiveSpec: { ...snapshot.spec, masterCount: isBornNow ? topology.shards.length : topology.shardCount },
+    effectiveSpec: { ...specInEffect(view), masterCount: isBornNow ? topology.shards.length : topology.shardCount },
+    ...withValues({ failedRoll: recordFailure(view), upgraded }),
   };
+}
+
+/** A spec is in effect when every pod is made of it and works; until then the one before is what to go back to. */
+function specInEffect(view: PlanView) {
+  const { good, target, changes, outdated, begun } = view.roll;
+  const isDone = begun && outdated.length === 0 && assessHealth(view).shortcomings.length === 0;
+  return changes.length === 0 || isDone || !view.topology.formed ? target : good;
+}
+
+function recordFailure(view: PlanView): FailedRoll | undefined {
+  const failure = findFailure(view);
+  if (!failure || !rollPolicy(view).rollBack) return view.roll.failed;
+  const { cluster, now } = view.snapshot;
+  const template = formatParts(templateParts(cluster, view.roll.target));
+  const message = `pod ${failure.pod.name}: ${failure.seen}`.slice(0, 2048);
+  return { template, pod: failure.pod.name, message, at: formatTime(now) };
 }
 
 export function shardOf({ topology }: PlanView, pod: PodView): Shard | undefined {

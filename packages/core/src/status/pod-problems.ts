@@ -74,6 +74,14 @@ function findFatalSetting(waiting: PodView['waiting']): string | undefined {
   return setting && `${setting} (${why})`;
 }
 
+/** Why a pod will not start as it is, in the words of the kubelet and of what it printed last. */
+export function findStuck({ waiting }: PodView): string | undefined {
+  if (!waiting || ![...PULL_FAILURES, ...START_FAILURES].includes(waiting.reason)) return undefined;
+  const lastLine = waiting.lastWords?.trim().split('\n').at(-1);
+  const words = [waiting.message, lastLine && `its last words were: ${lastLine}`].filter(Boolean).join('; ');
+  return `container ${waiting.container} does not start (${waiting.reason}${words && `: ${words}`})`;
+}
+
 const isUnschedulable: Check = ({ name, unschedulable }) =>
   unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}` } : undefined;
 

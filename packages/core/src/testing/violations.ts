@@ -1,8 +1,9 @@
 import { annotations } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
-import type { NodeAction, Plan } from '../actions.ts';
+import type { Action, NodeAction, Plan } from '../actions.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import type { Identity } from '../simulation/simulated-node.ts';
+import { isRunning } from '../simulation/simulated-pod.ts';
 
 /** Where a plan would do harm in the cluster as it really is, which the planner can only know in part. */
 export function findViolations(cluster: SimulatedCluster, { stages }: Plan): string[] {
@@ -12,6 +13,7 @@ export function findViolations(cluster: SimulatedCluster, { stages }: Plan): str
   return [
     ...commands.flatMap((action) => findHarm(cluster, action)),
     ...(disruptions > 1 ? [`${disruptions} disruptions at once`] : []),
+    ...findLoss(cluster, actions),
     ...actions.flatMap((action) => {
       if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return [];
       const { replicas } = action.object['spec'] as { replicas: number };
@@ -19,6 +21,21 @@ export function findViolations(cluster: SimulatedCluster, { stages }: Plan): str
         .filter(({ ordinal }) => ordinal >= replicas)
         .map(({ name }) => `${name} is primary and would go`);
     }),
+  ];
+}
+
+/** Pods that serve are let go one at a time, only when all others serve, and never as primaries that have a replica. */
+function findLoss(cluster: SimulatedCluster, actions: readonly Action[]): string[] {
+  const going = new Set(actions.flatMap((action) => (action.type === 'DeletePod' ? [action.uid] : [])));
+  const serving = cluster.pods.filter(isRunning).filter(({ node }) => !node.slots.isEmpty || node.linkUp);
+  const lost = serving.filter(({ uid }) => going.has(uid));
+  const followed = lost.filter(({ node }) => cluster.nodes.some(({ primaryId }) => primaryId === node.id));
+  const isAlone = lost.length === 1 && serving.length === cluster.podCount;
+  return [
+    ...(lost.length > 0 && !isAlone
+      ? [`${lost.map(({ name }) => name).join()} would go while others do not serve`]
+      : []),
+    ...followed.map(({ name }) => `${name} is primary, has a replica, and would go`),
   ];
 }
 

@@ -21,6 +21,7 @@ import { CommandHeld, type CommandPace } from './command-pace.ts';
 import { describeAction, describeOutcome } from './describe-action.ts';
 import { whenSeen, whenShown } from './when-seen.ts';
 import type { RepairBook } from './repair-book.ts';
+import { resizePod } from './resize-pod.ts';
 
 export interface ActContext {
   /** Writes only while the term is valid. */
@@ -112,6 +113,8 @@ async function perform(context: ActContext, { cluster, spec }: ClusterSnapshot, 
       return;
     case 'GrowClaim':
       return growClaim(client, namespace, action);
+    case 'ResizePod':
+      return resizePod(client, namespace, action);
     case 'LabelPod':
       return labelPod(client, namespace, action);
     case 'AddFinalizer':
@@ -144,10 +147,10 @@ async function growClaim(
 async function labelPod(
   client: KubeClient,
   namespace: string,
-  { pod, uid, labels }: Extract<Action, { type: 'LabelPod' }>,
+  { pod, uid, labels, annotations }: Extract<Action, { type: 'LabelPod' }>,
 ): Promise<void> {
   try {
-    await client.mergePatch(pods, { namespace, name: pod }, { metadata: { uid, labels } });
+    await client.mergePatch(pods, { namespace, name: pod }, { metadata: { uid, labels, annotations } });
   } catch (error) {
     // Another pod of that name is not the one that was meant; a label is not worth more than that.
     if (!isKubeError(error, 'NotFound', 'Conflict')) throw error;

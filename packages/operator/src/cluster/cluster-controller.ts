@@ -15,7 +15,8 @@ import {
 } from '@valkey-operator/kube';
 import type { Caches } from '../caches.ts';
 import type { Metrics } from '../metrics.ts';
-import { valkeyClusters, valkeyClusterStatuses } from '../resources.ts';
+import { valkeyClusters, valkeyClusterStatuses, valkeyUpgrades } from '../resources.ts';
+import { tellOrphans } from '../upgrade/orphans.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
 import { namePoint } from './crash-points.ts';
@@ -91,6 +92,7 @@ export class ClusterController {
       operator.namespace,
     );
     for (const cluster of caches.clusters.list()) this.wake(cluster.metadata);
+    for (const { metadata, spec } of caches.upgrades.list()) this.wake({ ...metadata, name: spec.clusterRef.name });
     await new Promise((resolve) => {
       leadership.signal.addEventListener('abort', resolve, { once: true });
       if (leadership.signal.aborted) resolve(undefined);
@@ -102,8 +104,11 @@ export class ClusterController {
   async #reconcile(ref: ObjectRef): Promise<Requeue | void> {
     const { caches, leadership, plan: decide, recorder } = this.#context;
     const cluster = caches.clusters.get(ref);
-    if (!cluster || cluster.spec.management === 'Unbound') return this.#letGo(ref);
     if (!leadership.isValid()) return;
+    if (!cluster || cluster.spec.management === 'Unbound') {
+      this.#letGo(ref);
+      return tellOrphans(this.#context, ref);
+    }
     this.#forgetGonePods(cluster);
     const snapshot = await this.#observe(cluster);
     const plan = decide(snapshot);
@@ -177,7 +182,12 @@ export class ClusterController {
     const holdMs = detail
       ? this.#pace.holdMs(keyOf(cluster), detail.status, plan.detail, !plan.stayConnected, now())
       : 0;
+    const upgrades = (plan.upgrades ?? []).map(({ name: upgrade, status }) => {
+      const object = caches.upgrades.get({ namespace, name: upgrade });
+      return object ? writeStatus(client, valkeyUpgrades, object, status) : 'missing';
+    });
     const writes = await Promise.all([
+      ...upgrades,
       writeStatus(client, valkeyClusters, cluster, plan.status),
       detail && holdMs === 0 ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
     ]);

@@ -12,6 +12,7 @@ export function describeAction(action: Action): string {
       return `${action.command.do} on ${action.pod}`;
     case 'DeletePod':
     case 'LabelPod':
+    case 'ResizePod':
       return `${action.type} ${action.pod}`;
     case 'GrowClaim':
     case 'DeleteClaim':

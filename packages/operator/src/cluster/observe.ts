@@ -11,8 +11,10 @@ import {
   childNames,
   type ClaimView,
   type ClusterSnapshot,
+  formatImage,
   type KubernetesNodeView,
   type OperatorView,
+  withUpgradedImage,
 } from '@valkey-operator/core';
 import {
   controllerOf,
@@ -50,7 +52,9 @@ const ZONE = 'topology.kubernetes.io/zone';
 export async function observeCluster(context: ObserveContext, cluster: Live<ValkeyCluster>): Promise<ClusterSnapshot> {
   const { client, caches, operator, now } = context;
   const { namespace, name } = cluster.metadata;
-  const spec = effectiveSpec(caches, operator.namespace, cluster);
+  const resolved = effectiveSpec(caches, operator.namespace, cluster);
+  const detail = caches.details.get({ namespace, name: childNames(name).status });
+  const spec = withUpgradedImage(resolved, detail?.status);
   const own = <T extends KubeObject>(cache: ClusterCache<T>) =>
     cache.byIndex('cluster', name).filter((object) => object.metadata.namespace === namespace);
   const labelled = [...caches.children.values()].flatMap(own) as ChildObject[];
@@ -59,6 +63,8 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
     now: now(),
     cluster,
     spec,
+    writtenImage: formatImage(resolved.valkeyImage),
+    upgrades: caches.upgrades.byIndex('cluster', name).filter(({ metadata }) => metadata.namespace === namespace),
     operator,
     children: [...labelled, ...namesakes],
     pods: viewPods(context, cluster, own(caches.pods)),

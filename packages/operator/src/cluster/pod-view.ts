@@ -35,6 +35,7 @@ export function viewPod(pod: Live<Pod>, { zones, report, reportedIp }: PodFacts)
       deletionTimestamp,
       unschedulable: whyUnschedulable(pod),
       waiting: findStuckContainer(pod),
+      resizePending: findCondition(pod, 'PodResizePending')?.message,
       report,
     }),
   };

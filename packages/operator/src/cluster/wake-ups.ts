@@ -14,6 +14,7 @@ export function subscribeWakeUps(caches: Caches, wake: WakeUp, changed: WakeUp, 
   const children = [caches.pods, caches.claims, caches.secrets, ...caches.children.values()] as Subscribable[];
   const unsubscribe = [
     caches.clusters.subscribe((change) => (isStatusOnly(change) ? wake : changed)(change.object.metadata)),
+    caches.upgrades.subscribe(({ object: { metadata, spec } }) => wake({ ...metadata, name: spec.clusterRef.name })),
     ...children.map((cache) => cache.subscribe(({ object }) => wakeOwner(object, wake))),
     caches.defaults.subscribe(({ object: { metadata } }) => {
       const followers = caches.clusters.list(metadata.namespace === operatorNamespace ? undefined : metadata.namespace);

@@ -62,6 +62,18 @@ export function decideStart({ last, answers, boundReached, ...disk }: StartFacts
   return hold('a replica may have more data than this primary; waiting until it takes over', bounded);
 }
 
+/**
+ * Whether the data of this node lives elsewhere, by the word of a node that answers: its primary is well, or others have taken
+ * over its slots. Then its own files are not needed.
+ */
+export function isDataElsewhere(last: Membership, answers: readonly PeerAnswer[]): boolean {
+  if (last.role === 'primary') return last.slots !== '' && isTakenOver(last, SlotSet.parse(last.slots), answers);
+  return answers.some(({ nodes }) => {
+    const primaryId = nodes.find(({ id }) => id === last.nodeId)?.primaryId;
+    return nodes.some(({ id, health, slots }) => id === primaryId && health === 'ok' && !slots.isEmpty);
+  });
+}
+
 /** Everyone that was, or is now said to be, a replica of this node. */
 function findReplicas({ nodeId, peers }: Membership, answers: readonly PeerAnswer[]): string[] {
   const remembered = peers.filter(({ isReplica }) => isReplica).map(({ id }) => id);

@@ -41,7 +41,7 @@ describe('the start gate', () => {
     gate = new StartGate({
       paths: { conf: at('valkey.conf'), data: at('data'), settings: at('settings.json') },
       askPeers: async () => answers,
-      environment: readEnvironment(variables),
+      environment: readEnvironment({ ...variables, VALKEY_IMAGE: 'docker.io/valkey/valkey:8.1' }),
       memory: await MemoryFiles.open({ pod: at('pod.json'), volume: at('data/memory.json') }, () => undefined),
       log: silent,
       onAsk: () => undefined,
@@ -113,6 +113,43 @@ describe('the start gate', () => {
     expect(await readdir(at('data'))).not.toContain('dump.rdb');
     expect(await readdir(at('data'))).not.toContain('nodes.conf');
     expect(await gate.release('new-node')).toBe(false);
+  });
+
+  describe('that finds files of a newer Valkey', () => {
+    const wasReplica = `me 10.0.0.1:6379@16379 myself,slave other 0 0 5 connected
+other 10.0.0.2:6379@16379 master - 0 0 5 connected 0-99
+vars currentEpoch 5 lastVoteEpoch 0
+`;
+    const primaryIsAlive: PeerAnswer = {
+      id: 'other',
+      nodes: [aNode('other', { myself: true, slots: '0-99' }), aNode('me', { primaryId: 'other' })],
+      keys: 10,
+      wasLinked: false,
+    };
+    beforeEach(async () => {
+      await writeFile(at('data/nodes.conf'), wasReplica);
+      await mkdir(at('data/appendonlydir'));
+      await writeFile(at('data/appendonlydir/appendonly.aof.1.base.rdb'), 'VALKEY080 and so on');
+      await writeFile(at('data/appendonlydir/appendonly.aof.manifest'), 'file ...');
+    });
+
+    it('deletes them for a replica whose primary lives', async () => {
+      answers = [primaryIsAlive];
+      await valkeyReads();
+      expect((await readdir(at('data'))).toSorted()).toEqual(['memory.json', 'nodes.conf']);
+    });
+
+    it('keeps them while nobody is known to have the data', async () => {
+      await valkeyReads();
+      expect(await readdir(at('data'))).toContain('appendonlydir');
+    });
+
+    it('keeps those that it can read', async () => {
+      await writeFile(at('data/appendonlydir/appendonly.aof.1.base.rdb'), 'REDIS0011 and so on');
+      answers = [primaryIsAlive];
+      await valkeyReads();
+      expect(await readdir(at('data'))).toContain('appendonlydir');
+    });
   });
 
   it('waits for settings that can be used', async () => {

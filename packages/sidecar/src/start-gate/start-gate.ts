@@ -7,9 +7,10 @@ import type { MemoryFiles, Membership } from '../node-memory.ts';
 import { readNodeTimeoutMs } from '../node-timeout.ts';
 import { CONF_OPENING, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
-import { decideStart, type StartDecision } from './decide.ts';
+import { decideStart, isDataElsewhere, type StartDecision } from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
 import type { askPeers } from './peers.ts';
+import { hasUnreadableFiles } from './unreadable-files.ts';
 
 export type ReleaseDecision = 'keep-data' | 'discard-data' | 'new-node';
 
@@ -93,6 +94,7 @@ export class StartGate {
       this.#data = await inspectData(this.#options.paths.data);
       this.#order ??= await this.#waitForLeave(this.#data);
       if (this.#order) await this.#obey(this.#order);
+      else await this.#discardUnreadable(this.#data);
       const settings = await this.#waitForSettings(environment);
       await memory.update({ running: settings });
       await memory.save();
@@ -156,6 +158,20 @@ export class StartGate {
     await discardData(this.#options.paths.data, { identity: order === 'new-node' });
     if (order === 'new-node') await this.#options.memory.forgetMembership();
     this.#data = await inspectData(this.#options.paths.data);
+  }
+
+  /** After a downgrade: files that this Valkey cannot read, of a node whose data is elsewhere. It copies it anew. */
+  async #discardUnreadable(data: DataOnDisk): Promise<void> {
+    const { paths, environment, askPeers: ask, log } = this.#options;
+    const last = this.#rememberedMembership(data);
+    if (!last || !environment.valkeyVersion || !(await hasUnreadableFiles(paths.data, environment.valkeyVersion)))
+      return;
+    if (!isDataElsewhere(last, await ask(last.peers))) {
+      log.warn('the files are of a newer Valkey, but nobody is known to have the data: they stay');
+      return;
+    }
+    log.warn('the files are of a newer Valkey and are deleted; the data is copied from the primary');
+    await this.#obey('discard-data');
   }
 
   async #waitForSettings(environment: Environment): Promise<NodeSettings> {

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { builtInDefaults, type EffectiveClusterSpec, type ValkeyCluster } from '@valkey-operator/api';
+
+/** What of a pod cannot change while it lives, by what people would call it. */
+export type TemplatePart = 'valkey' | 'sidecar' | 'resources' | 'placement';
+export type TemplateParts = Readonly<Record<string, string>>;
+
+const PLACEMENT = [
+  'podAffinity',
+  'podAntiAffinity',
+  'nodeAffinity',
+  'topologySpreadConstraints',
+  'nodeSelector',
+  'tolerations',
+  'priorityClassName',
+] as const;
+const TEMPLATE_FIELDS = ['valkeyImage', 'sidecarImage', 'resources', ...PLACEMENT] as const;
+
+type ImageRef = { readonly name: string; readonly tag: string };
+
+/**
+ * Digests of what the spec says of each part. They are made of the spec, never of the template that is built from it: so an
+ * operator that builds it otherwise restarts nothing. What a pod takes without a restart (labels, pull secrets) is not in it.
+ */
+export function templateParts(cluster: ValkeyCluster, spec: EffectiveClusterSpec): Record<TemplatePart, string> {
+  return {
+    valkey: digest(formatImage(spec.valkeyImage)),
+    // The sidecar that came with the operator changes with it, and a pod gets the new one when it is replaced next.
+    sidecar: isReleased(cluster, spec) ? 'released' : digest(formatImage(spec.sidecarImage)),
+    resources: digest(spec.resources),
+    placement: digest(pick(spec, PLACEMENT)),
+  };
+}
+
+/** A spec whose pods are made of what another one says. */
+export function withTemplateOf(spec: EffectiveClusterSpec, other: EffectiveClusterSpec): EffectiveClusterSpec {
+  const rest = Object.entries(spec).filter(([field]) => !(TEMPLATE_FIELDS as readonly string[]).includes(field));
+  return { ...(Object.fromEntries(rest) as EffectiveClusterSpec), ...pick(other, TEMPLATE_FIELDS) };
+}
+
+export function formatParts(parts: TemplateParts): string {
+  return Object.entries(parts)
+    .map(([part, value]) => `${part}=${value}`)
+    .join(' ');
+}
+
+export function parseParts(text: string): TemplateParts {
+  return Object.fromEntries(text.split(' ').map((part) => part.split('=') as [string, string]));
+}
+
+/** Parts of `wanted` that `present` has otherwise, or not at all. */
+export function changedParts(present: TemplateParts, wanted: Record<TemplatePart, string>): TemplatePart[] {
+  return (Object.keys(wanted) as TemplatePart[]).filter((part) => present[part] !== wanted[part]);
+}
+
+export function formatImage({ name, tag }: ImageRef): string {
+  return `${name}:${tag}`;
+}
+
+function pick<T extends object, K extends keyof T>(object: T, fields: readonly K[]): Pick<T, K> {
+  const present = fields.filter((field) => object[field] !== undefined).map((field) => [field, object[field]]);
+  return Object.fromEntries(present) as Pick<T, K>;
+}
+
+function isReleased({ spec: written }: ValkeyCluster, { sidecarImage }: EffectiveClusterSpec): boolean {
+  return !written.sidecarImage && formatImage(sidecarImage) === formatImage(builtInDefaults.sidecarImage);
+}
+
+/** Keys in order: the same spec written in another order is the same. */
+function digest(value: unknown): string {
+  const canonical = JSON.stringify(value, (_, field: unknown) =>
+    typeof field === 'object' && field !== null && !Array.isArray(field)
+      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : field,
+  );
+  return createHash('sha256').update(canonical).digest('hex').slice(0, 10);
+}

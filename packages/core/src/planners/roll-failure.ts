@@ -1,0 +1,68 @@
+import { annotations } from '@valkey-operator/api';
+import type { Action } from '../actions.ts';
+import type { Decision, PlanView } from '../decision.ts';
+import { findFailure, rollPolicy } from '../roll/failure.ts';
+import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
+import { listNames } from '../status/list-names.ts';
+import { findStuck } from '../status/pod-problems.ts';
+import { isOwner, isPromotable, type Member, type Topology } from '../topology.ts';
+
+/** A pod of the new template did not become what it should: the roll ends here (C4). The detail records it. */
+export function planRollFailure(view: PlanView): Decision | undefined {
+  const { roll } = view;
+  const failure = findFailure(view);
+  if (!failure) return undefined;
+  const message = `Pod ${failure.pod.name} of the new template (${describeChanges(roll, roll.changes)}) failed: ${failure.seen}.`;
+  if (!rollPolicy(view).rollBack)
+    return { reason: 'RollHalted', message: `${message} Nothing else is replaced until it is well.`, held: true };
+  const told = `${message} Every pod that was replaced goes back.`;
+  return { reason: 'RollHalted', message: told, kind: roll.kind, events: [{ reason: 'RollHalted', message: told }] };
+}
+
+/** All is well again, but not as the spec asks: that is for a person to see. */
+export function planRolledBack({ roll: { failed } }: PlanView): Decision | undefined {
+  if (!failed) return undefined;
+  const message = `The pods are made of what they were made of before, because those of the spec failed: ${failed.message}. Correct the spec; to try the same again, set the annotation ${annotations.restartAt} to the present time.`;
+  return { reason: 'RolledBack', message, held: true };
+}
+
+/**
+ * Pods that are not made of what they should be and do not serve: to replace them costs nothing, and often nothing else
+ * makes them work. So a correction of a bad image, and the way back from one, is a repair that waits for nothing.
+ */
+export function planReplaceBroken(view: PlanView): Decision | undefined {
+  const { roll } = view;
+  const broken = findBroken(view);
+  if (broken.length === 0 || !roll.begun) return undefined;
+  // At birth there is nothing to lose; later one disruption at a time holds for repairs as well.
+  const chosen = view.topology.formed ? broken.slice(0, 1) : broken;
+  const message = `${listNames(chosen.map(({ pod }) => pod.name))} does not serve and is replaced: ${describeChanges(roll, chosen[0]?.changes ?? [])}.`;
+  const actions = chosen.map(({ pod }): Action => ({
+    type: 'DeletePod',
+    pod: pod.name,
+    uid: pod.uid,
+    reason: 'PodReplaced',
+  }));
+  return {
+    reason: 'PodReplaced',
+    message,
+    kind: roll.kind,
+    stages: [[], actions],
+    events: [{ reason: 'PodReplaced', message }],
+  };
+}
+
+export function findBroken({ topology, snapshot, roll: { outdated, failed } }: PlanView): OutdatedPod[] {
+  return outdated.filter(({ pod, changes }) => {
+    if (changes.length === 0 || pod.deletionTimestamp) return false;
+    const isLastCopy = topology.silent.some((node) => node.pod === pod && isOwner(node)) && !snapshot.spec.pvc;
+    if (isLastCopy || topology.shards.some(({ primary }) => primary.pod === pod)) return false;
+    return findStuck(pod) !== undefined || pod.name === failed?.pod || cannotTakeOver(topology, pod.name);
+  });
+}
+
+/** A replica that could not take over, by its own word just now, of a primary that lives and so does not need it. */
+function cannotTakeOver({ shards }: Topology, name: string): boolean {
+  const isUseless = (replica: Member) => replica.pod.name === name && replica.report.live && !isPromotable(replica);
+  return shards.some(({ primary, replicas }) => primary.report.live && replicas.some(isUseless));
+}

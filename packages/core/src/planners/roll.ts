@@ -1,0 +1,115 @@
+import type { Action } from '../actions.ts';
+import { formatParts, templateParts } from '../builders/template-parts.ts';
+import { type Decision, order, type PlanView } from '../decision.ts';
+import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
+import { refuseVersion } from '../roll/version-step.ts';
+import { isServing } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
+import { type Member, offsetOf, type Shard } from '../topology.ts';
+
+/**
+ * Brings every pod to the template that the spec asks for (C4). Runs only while the cluster is whole, so each step's health
+ * gate is that the next plan gets here at all: one pod is away at a time, and the first replica that is replaced is the
+ * canary. A primary hands over before it goes, so it is replaced as the replica that it then is.
+ */
+export function planRoll(view: PlanView): Decision | undefined {
+  const { roll } = view;
+  if (roll.outdated.length === 0 && (roll.begun || roll.changes.length === 0)) return undefined;
+  const next = roll.begun ? replaceNext(view, roll) : begin(view, roll);
+  return next && { ...next, kind: roll.kind, step: progressOf(view, roll) };
+}
+
+/** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
+function begin(view: PlanView, roll: Roll): Decision {
+  const refusal = roll.failed ? undefined : refuseVersion(view, roll.target);
+  if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
+  const isGentle = roll.outdated.every(({ inPlace }) => inPlace);
+  const how = isGentle ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
+  const message = `${how}: ${describeChanges(roll, roll.changes)}.`;
+  return { reason: 'OrchestrationStarted', message, beginRoll: true, disruptive: !isGentle };
+}
+
+function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
+  if (roll.outdated.length === 0) return undefined;
+  const resized = resize(view, roll);
+  if (resized) return resized;
+  const leaving = view.snapshot.pods.find(({ deletionTimestamp }) => deletionTimestamp !== undefined);
+  if (leaving) return { reason: 'WaitingForPods', message: `Pod ${leaving.name} is going.` };
+  if (!view.topology.allKnown) return { reason: 'WaitingForPods', message: 'Waiting until every sidecar is heard.' };
+  const shard = chooseShard(view, roll);
+  if (shard === undefined) return replaceStranger(roll);
+  const replica = shard.replicas
+    .filter((each) => isOutdated(roll, each))
+    .toSorted((a, b) => b.pod.ordinal - a.pod.ordinal)[0];
+  if (replica) return replace(roll, replica.pod, `a replica of ${shard.primary.pod.name}`);
+  return handOver(shard);
+}
+
+/** No process stops for it, so all at once. Whoever cannot take it says so, and is then replaced like any other. */
+function resize({ snapshot }: PlanView, { outdated, target }: Roll): Decision | undefined {
+  const chosen = outdated.filter(({ inPlace, pod }) => inPlace && !pod.deletionTimestamp);
+  if (chosen.length === 0) return undefined;
+  const template = formatParts(templateParts(snapshot.cluster, target));
+  const actions = chosen.map(({ pod }): Action => {
+    const { name, uid } = pod;
+    return { type: 'ResizePod', pod: name, uid, resources: target.resources, template, reason: 'PodResized' };
+  });
+  const message = `${listNames(chosen.map(({ pod }) => pod.name))} get their new resources while they run.`;
+  return { reason: 'PodResized', message, stages: [actions], events: [{ reason: 'PodResized', message }] };
+}
+
+/** The one that is under way, else the first that has an outdated pod. */
+function chooseShard({ topology: { shards } }: PlanView, roll: Roll): Shard | undefined {
+  const count = ({ primary, replicas }: Shard) =>
+    [primary, ...replicas].filter((each) => isOutdated(roll, each)).length;
+  const open = shards.filter((shard) => count(shard) > 0);
+  return open.find((shard) => count(shard) <= shard.replicas.length) ?? open[0];
+}
+
+function isOutdated({ outdated }: Roll, member: Member): boolean {
+  return outdated.some(({ pod }) => pod === member.pod);
+}
+
+/** The budget is opened for this one pod in the stage before. */
+function replace(roll: Roll, pod: OutdatedPod['pod'], what: string): Decision {
+  const changes = roll.outdated.find((each) => each.pod === pod)?.changes ?? [];
+  const message = `Pod ${pod.name}, ${what}, is replaced: ${describeChanges(roll, changes)}.`;
+  const action: Action = { type: 'DeletePod', pod: pod.name, uid: pod.uid, reason: 'PodReplaced' };
+  return {
+    reason: 'PodReplaced',
+    message,
+    disruptive: true,
+    stages: [[], [action]],
+    events: [{ reason: 'PodReplaced', message }],
+  };
+}
+
+/** In agreement with the old primary, to a replica that is of the new template already: no write is lost. */
+function handOver({ primary, replicas }: Shard): Decision {
+  const [heir] = replicas.filter(isServing).toSorted((a, b) => offsetOf(b) - offsetOf(a));
+  if (heir === undefined) {
+    const message = `${primary.pod.name} has no replica in sync that could take over, so it is not replaced.`;
+    return { reason: 'WaitingForSync', message };
+  }
+  const message = `${heir.pod.name} takes over from ${primary.pod.name}, which is replaced next.`;
+  const guard = { role: 'replica', primaryId: primary.id, linkUp: true } as const;
+  const action = order(heir, { do: 'failover', mode: 'coordinated' }, 'PrimaryHandedOver', guard);
+  return {
+    reason: 'PrimaryHandedOver',
+    message,
+    disruptive: true,
+    stages: [[action]],
+    events: [{ reason: 'PrimaryHandedOver', message }],
+  };
+}
+
+/** A pod that is of no shard: nobody misses it. */
+function replaceStranger(roll: Roll): Decision | undefined {
+  const [first] = roll.outdated;
+  return first && replace(roll, first.pod, 'of no shard');
+}
+
+function progressOf({ snapshot: { pods } }: PlanView, { outdated }: Roll): NonNullable<Decision['step']> {
+  const done = pods.length - outdated.length;
+  return { name: 'Replace pods', number: Math.min(done + 1, pods.length), of: pods.length };
+}

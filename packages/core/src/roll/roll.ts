@@ -1,0 +1,129 @@
+import { annotations, type EffectiveClusterSpec, type FailedRoll, type OrchestrationKind } from '@valkey-operator/api';
+import {
+  changedParts,
+  formatImage,
+  formatParts,
+  parseParts,
+  type TemplatePart,
+  type TemplateParts,
+  templateParts,
+  withTemplateOf,
+} from '../builders/template-parts.ts';
+import { findStatefulSet, previousDetail } from '../expectation.ts';
+import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
+
+/** A pod that is not made of what it should be made of, or that a person wants to be made anew. */
+export interface OutdatedPod {
+  readonly pod: PodView;
+  /** None: it is only to be restarted. */
+  readonly changes: readonly TemplatePart[];
+  /** It may take the change while it runs. */
+  readonly inPlace: boolean;
+}
+
+/** How far the pods are from what they shall be made of. Derived from what is there; nothing is remembered of the way. */
+export interface Roll {
+  /** The spec; where its pods failed, with what they were made of before. */
+  readonly target: EffectiveClusterSpec;
+  /** The spec, with what all pods were made of when all was well last. */
+  readonly good: EffectiveClusterSpec;
+  /** What the target changes of that. */
+  readonly changes: readonly TemplatePart[];
+  /** The StatefulSet makes pods of the target, and Kubernetes knows it. */
+  readonly begun: boolean;
+  readonly outdated: readonly OutdatedPod[];
+  /** The spec as it is was tried and given up. */
+  readonly failed: FailedRoll | undefined;
+  readonly kind: OrchestrationKind & ('Upgrade' | 'Reconfigure' | 'Restart');
+}
+
+export function deriveRoll(snapshot: ClusterSnapshot): Roll {
+  const { cluster, spec, pods } = snapshot;
+  const { effectiveSpec, failedRoll } = previousDetail(snapshot);
+  const good = effectiveSpec ? withTemplateOf(spec, effectiveSpec as EffectiveClusterSpec) : spec;
+  const failed = failedRoll && isGivenUp(failedRoll, snapshot) ? failedRoll : undefined;
+  const target = failed ? good : spec;
+  const goodParts = templateParts(cluster, good);
+  const wanted = templateParts(cluster, target);
+  // A pod of an operator that did not write it, or not all of it, is of the last good template.
+  const changesOf = (text: string | undefined) => changedParts({ ...goodParts, ...(text && parseParts(text)) }, wanted);
+  const restartAt = restartTime(snapshot);
+  const outdated = pods
+    .map((pod): OutdatedPod & { isDue: boolean } => {
+      const changes = changesOf(pod.annotations[annotations.template]);
+      const isStuck = pod.resizePending !== undefined && changes.length === 0;
+      const isDue = restartAt !== undefined && pod.createdAt < restartAt;
+      return {
+        pod,
+        changes: isStuck ? ['resources'] : changes,
+        inPlace: !isDue && canResize(pod, changes, wanted),
+        isDue,
+      };
+    })
+    .filter(({ changes, isDue }) => changes.length > 0 || isDue);
+  const changes = changedParts(goodParts, wanted);
+  const statefulSet = findStatefulSet(snapshot);
+  return {
+    target,
+    good,
+    changes,
+    begun: statefulSet !== undefined && changesOf(templateOf(statefulSet)).length === 0 && isObserved(statefulSet),
+    outdated,
+    failed,
+    kind: kindOf(changes.length > 0 ? changes : outdated.flatMap((each) => each.changes)),
+  };
+}
+
+/** What is different, for people. */
+export function describeChanges({ good, target, outdated }: Roll, changes: readonly TemplatePart[]): string {
+  const image = (part: 'valkeyImage' | 'sidecarImage') =>
+    `${formatImage(good[part])} to ${formatImage(target[part])}`.replace(/^(\S+) to \1$/, '$1');
+  const words: Record<TemplatePart, string> = {
+    valkey: image('valkeyImage'),
+    sidecar: image('sidecarImage'),
+    resources: 'its resources',
+    placement: 'where it may run',
+  };
+  return changes.length > 0 || outdated.length === 0
+    ? changes.map((part) => words[part]).join(', ')
+    : `a restart was asked for by ${annotations.restartAt}`;
+}
+
+/** Only its resources differ, and neither the API server nor the kubelet has refused these. */
+function canResize(
+  { annotations: own, resizePending }: PodView,
+  changes: readonly TemplatePart[],
+  wanted: TemplateParts,
+) {
+  const isRefused = own[annotations.resizeRefused] === wanted['resources'] || resizePending !== undefined;
+  return changes.length === 1 && changes[0] === 'resources' && !isRefused;
+}
+
+/** The moment before which pods must have been made to be restarted, once it has come. */
+function restartTime({ cluster, now }: ClusterSnapshot): number | undefined {
+  const time = Date.parse(cluster.metadata.annotations?.[annotations.restartAt] ?? '');
+  return time <= now ? time : undefined;
+}
+
+/** Tried again when the spec changes, or when a person asks for a restart after it. */
+function isGivenUp({ template, at }: FailedRoll, snapshot: ClusterSnapshot): boolean {
+  const isSame = template === formatParts(templateParts(snapshot.cluster, snapshot.spec));
+  return isSame && !((restartTime(snapshot) ?? 0) > Date.parse(at));
+}
+
+function templateOf(statefulSet: ChildObject): string | undefined {
+  const { template } = statefulSet['spec'] as { template?: { metadata?: ChildObject['metadata'] } };
+  return template?.metadata?.annotations?.[annotations.template];
+}
+
+/** Its controller has seen the newest template; before, it would make a pod of the old one. */
+function isObserved({ metadata, status }: ChildObject & { status?: unknown }): boolean {
+  const { generation } = metadata as { generation?: number };
+  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number };
+  return generation === undefined || (observedGeneration ?? 0) >= generation;
+}
+
+function kindOf(changes: readonly TemplatePart[]): Roll['kind'] {
+  if (changes.length === 0) return 'Restart';
+  return changes.includes('valkey') || changes.includes('sidecar') ? 'Upgrade' : 'Reconfigure';
+}

@@ -1,0 +1,68 @@
+import type { Reason, ValkeyUpgrade } from '@valkey-operator/api';
+import type { PlanView } from '../decision.ts';
+import { isServing } from '../status/health.ts';
+import { formatTime } from '../status/time.ts';
+import type { Member, Shard } from '../topology.ts';
+import { writtenImage } from './upgraded-image.ts';
+
+type Status = NonNullable<ValkeyUpgrade['status']>;
+type ShardStatus = NonNullable<Status['shards']>[number];
+
+export interface UpgradeNews {
+  readonly phase: NonNullable<Status['phase']>;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** How an upgrade stands, as `kubectl get vu` shows it. */
+export function describeUpgrade(view: PlanView, upgrade: ValkeyUpgrade, news: UpgradeNews): Status {
+  const { phase, reason, message } = news;
+  const isShown = phase !== 'Queued' && phase !== 'Failed';
+  const shards = isShown ? view.topology.shards.map((shard) => describeShard(view, shard, upgrade, phase)) : [];
+  const { generation } = upgrade.metadata;
+  const written = phase === 'Succeeded' ? 'True' : 'False';
+  const last = upgrade.status?.conditions?.find(({ type }) => type === 'Complete');
+  const lastTransitionTime = last?.status === written ? last.lastTransitionTime : formatTime(view.snapshot.now);
+  return {
+    observedGeneration: generation,
+    phase,
+    ...(isShown && {
+      insteadOf: upgrade.status?.insteadOf ?? writtenImage(view.snapshot),
+      shardsDone: shards.filter(({ step }) => step === 'Done').length,
+      shards,
+    }),
+    conditions: [
+      { type: 'Complete', status: written, reason, message, observedGeneration: generation, lastTransitionTime },
+    ],
+  };
+}
+
+function describeShard(
+  view: PlanView,
+  shard: Shard,
+  { status, spec }: ValkeyUpgrade,
+  phase: UpgradeNews['phase'],
+): ShardStatus {
+  const id = shard.primary.cluster.shardId || shard.primary.id;
+  const before = status?.shards?.find((each) => each.shard === id);
+  const from = before?.from ?? shard.primary.report.process.version;
+  const to = spec.targetVersion ?? spec.image?.tag;
+  return {
+    shard: id,
+    step: phase === 'RolledBack' ? 'RolledBack' : stepOf(view, shard),
+    ...(from && { from }),
+    ...(to && { to }),
+  };
+}
+
+function stepOf({ roll }: PlanView, { primary, replicas }: Shard): ShardStatus['step'] {
+  const isOld = (member: Member) => roll.outdated.some(({ pod }) => pod === member.pod);
+  const old = replicas.filter(isOld).length;
+  if (isOld(primary)) {
+    if (old === replicas.length) return 'Waiting';
+    if (old > 0) return 'UpgradingReplicas';
+    return replicas.every(isServing) ? 'FailingOver' : 'SyncingReplicas';
+  }
+  if (old > 0) return 'UpgradingPrimary';
+  return replicas.every(isServing) ? 'Done' : 'SyncingReplicas';
+}

@@ -1,0 +1,138 @@
+import type { ValkeyUpgrade } from '@valkey-operator/api';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
+import { describe, expect, it } from 'vitest';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { checkPlan } from '../testing/check-plan.ts';
+import { bear, countKeptSlots } from '../testing/settle.ts';
+
+const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
+const old = { spec: { valkeyImage: image('8.0') } };
+const versions = ({ pods }: SimulatedCluster) => [...new Set(pods.map((pod) => pod.image.split(':').at(-1)))];
+/** Somebody asks for another version by an object of its own. */
+function askFor(cluster: SimulatedCluster, name: string, spec: Partial<ValkeyUpgrade['spec']>): ValkeyUpgrade {
+  const { metadata, apiVersion } = cluster.cluster;
+  const creationTimestamp = new Date(cluster.now).toISOString();
+  const upgrade: ValkeyUpgrade = {
+    apiVersion,
+    kind: 'ValkeyUpgrade',
+    metadata: { ...metadata, name, creationTimestamp, generation: 1 },
+    spec: {
+      clusterRef: { name: metadata.name },
+      rollbackOnFailure: true,
+      podReadyTimeout: '10m',
+      replicationSyncTimeout: '1h',
+      ...spec,
+    },
+  };
+  cluster.upgrades.push(upgrade);
+  return upgrade;
+}
+
+/** Seconds pass, each with a look of the operator. */
+function pass(cluster: SimulatedCluster, seconds = 100, look: () => void = () => undefined): void {
+  for (let second = 0; second < seconds; second += 1) {
+    cluster.reconcile(checkPlan(cluster));
+    look();
+    cluster.tick();
+  }
+}
+
+const complete = ({ status }: ValkeyUpgrade) => status?.conditions?.[0];
+
+describe('a ValkeyUpgrade', () => {
+  it('brings its cluster to the target, whose spec stays as it is', () => {
+    const cluster = bear(old);
+    const written = structuredClone(cluster.cluster.spec);
+    const upgrade = askFor(cluster, 'to-nine', { targetVersion: '9.1' });
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+    expect(cluster.cluster.spec).toEqual(written);
+    expect(upgrade.status).toMatchObject({ phase: 'Succeeded', shardsDone: 3 });
+    expect(upgrade.status?.shards).toMatchObject([{ step: 'Done', to: '9.1' }, { step: 'Done' }, { step: 'Done' }]);
+  });
+
+  it('tells of each shard how far it is', () => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'to-nine', { targetVersion: '9.1' });
+    const seen = new Set<string>();
+    pass(cluster, 60, () => {
+      for (const { step } of upgrade.status?.shards ?? []) seen.add(step);
+    });
+    expect([...seen]).toEqual(expect.arrayContaining(['Waiting', 'FailingOver', 'UpgradingPrimary', 'Done']));
+  });
+
+  it('keeps its effect when it is deleted afterwards, until another image is written', () => {
+    const cluster = bear(old);
+    askFor(cluster, 'to-nine', { targetVersion: '9.1' });
+    pass(cluster);
+    cluster.upgrades.length = 0;
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+    cluster.change({ valkeyImage: image('9.2') });
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['9.2']);
+  });
+
+  it('waits for the one before it', () => {
+    const cluster = bear(old);
+    const first = askFor(cluster, 'a', { targetVersion: '8.1' });
+    const second = askFor(cluster, 'b', { targetVersion: '9.1' });
+    pass(cluster, 5);
+    expect(second.status?.phase).toBe('Queued');
+    expect(complete(second)?.message).toBe('Waits until a is over.');
+    pass(cluster);
+    expect([first.status?.phase, second.status?.phase]).toEqual(['Succeeded', 'Succeeded']);
+    expect(versions(cluster)).toEqual(['9.1']);
+  });
+
+  it.each([
+    ['is not newer', { targetVersion: '7.2' }, /not newer than 8.0.2/],
+    ['is what runs', { image: { name: 'docker.io/valkey/valkey', tag: '8.0' } }, /runs .*:8.0 already/],
+  ])('whose target %s fails and touches nothing', (_, spec, message) => {
+    const cluster = bear(old);
+    const before = cluster.pods.map(({ uid }) => uid);
+    const upgrade = askFor(cluster, 'bad', spec);
+    pass(cluster, 10);
+    expect(upgrade.status?.phase).toBe('Failed');
+    expect(complete(upgrade)).toMatchObject({ reason: 'UpgradeRefused', message: expect.stringMatching(message) });
+    expect(cluster.pods.map(({ uid }) => uid)).toEqual(before);
+  });
+
+  it('whose image cannot be pulled goes back to the one before it, and the next one can begin', () => {
+    const cluster = bear(old);
+    askFor(cluster, 'a', { targetVersion: '8.1' });
+    pass(cluster);
+    cluster.brokenImages.add('docker.io/valkey/valkey:9.9');
+    const bad = askFor(cluster, 'b', { targetVersion: '9.9' });
+    pass(cluster, 120);
+    expect(bad.status?.phase).toBe('RolledBack');
+    expect(versions(cluster)).toEqual(['8.1']);
+    askFor(cluster, 'c', { targetVersion: '9.1' });
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+  });
+
+  it('that shall not roll back holds at the pod that fails', () => {
+    const cluster = bear(old);
+    cluster.brokenImages.add('docker.io/valkey/valkey:9.9');
+    const bad = askFor(cluster, 'bad', { targetVersion: '9.9', rollbackOnFailure: false });
+    pass(cluster, 120);
+    expect(bad.status?.phase).toBe('Running');
+    expect(complete(bad)).toMatchObject({
+      reason: 'RollHalted',
+      message: expect.stringMatching(/Held at pod demo-\d/),
+    });
+    expect(cluster.pods.filter(({ broken }) => broken)).toHaveLength(1);
+  });
+
+  it('gives way to an image that is written meanwhile', () => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'to-nine', { targetVersion: '9.1' });
+    pass(cluster, 6);
+    cluster.change({ valkeyImage: image('8.1') });
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['8.1']);
+    expect(upgrade.status?.phase).toBe('Failed');
+  });
+});
