@@ -25,7 +25,7 @@ const TRIXIE = ['trixie'];
 
 /**
  * Our own images. Node's flags for the sidecar trade speed it does not need for memory that every pod pays for. Each is worth
- * it, measured under 200 messages a second (MiB resident/anonymous): all 72/27; without lite mode 94/41; without the slow
+ * it, measured once each, at 100 to 200 messages a second (MiB resident/anonymous): all 72/27; without lite mode 94/41; without the slow
  * growth of the heap 75/30; without the single arena of app-image.ts 75/30.
  */
 export const apps: App[] = [
