@@ -19,6 +19,8 @@ export const annotations = {
   template: `${group}/template`,
   /** On a pod: the resources that could not be given to it while it runs, so that it is replaced instead. */
   resizeRefused: `${group}/resize-refused`,
+  /** "true" on a cluster without replicas: a shard may be down while its only pod is replaced. */
+  allowGap: `${group}/allow-gap`,
   /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */
   forceTakeover: `${group}/force-takeover`,
   /** For tests of an operator with --crash-points: where it shall end itself. */

@@ -1,3 +1,4 @@
+import { annotations } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import { type Decision, order, type PlanView } from '../decision.ts';
@@ -21,12 +22,24 @@ export function planRoll(view: PlanView): Decision | undefined {
 
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
 function begin(view: PlanView, roll: Roll): Decision {
-  const refusal = roll.failed ? undefined : refuseVersion(view, roll.target);
+  const refusal = roll.failed ? undefined : (refuseVersion(view, roll.target) ?? refuseGap(view, roll));
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
   const isGentle = roll.outdated.every(({ inPlace }) => inPlace);
   const how = isGentle ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
   const message = `${how}: ${describeChanges(roll, roll.changes)}.`;
   return { reason: 'OrchestrationStarted', message, beginRoll: true, disruptive: !isGentle };
+}
+
+/** A shard without a replica is down while its pod is replaced, and its data is gone where the pod keeps it. */
+function refuseGap({ snapshot, topology }: PlanView, { outdated }: Roll): string | undefined {
+  const { cluster, spec } = snapshot;
+  const isAlone = topology.shards.some(({ replicas }) => replicas.length === 0);
+  if (!isAlone || outdated.every(({ inPlace }) => inPlace)) return undefined;
+  const remedy = 'Set spec.replicasPerMaster to 1 for the time of the change';
+  if (!spec.pvc)
+    return `There are shards without a replica and without a volume, so to replace their pods is to lose their data. ${remedy}.`;
+  if (cluster.metadata.annotations?.[annotations.allowGap] === 'true') return undefined;
+  return `There are shards without a replica, which would be down while their pod is replaced. ${remedy}, or allow the gap by the annotation ${annotations.allowGap}=true.`;
 }
 
 function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
@@ -42,7 +55,11 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
     .filter((each) => isOutdated(roll, each))
     .toSorted((a, b) => b.pod.ordinal - a.pod.ordinal)[0];
   if (replica) return replace(roll, replica.pod, `a replica of ${shard.primary.pod.name}`);
-  return handOver(shard);
+  if (shard.replicas.length > 0) return handOver(shard);
+  const refusal = refuseGap(view, roll);
+  if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
+  const gap = `the only one of slots ${shard.slots.toString()}, which are not served meanwhile`;
+  return replace(roll, shard.primary.pod, gap);
 }
 
 /** No process stops for it, so all at once. Whoever cannot take it says so, and is then replaced like any other. */

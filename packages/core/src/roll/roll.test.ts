@@ -127,6 +127,34 @@ describe('a change of the image', () => {
   });
 });
 
+describe('a cluster without replicas', () => {
+  const alone = { ...old, replicas: 0 };
+
+  it('is not rolled without a word that a gap is allowed, and says what to do', () => {
+    const cluster = bear({ ...alone, spec: { ...old.spec, pvc: { storageSize: '1Gi' } } });
+    const before = uids(cluster);
+    cluster.change({ valkeyImage: image('9.1') });
+    const { reason, message } = condition(settle(cluster, 20), 'Degraded');
+    expect(reason).toBe('InvalidSpec');
+    expect(message).toMatch(/replicasPerMaster to 1.*valkey.io\/allow-gap=true/);
+    expect(uids(cluster)).toEqual(before);
+    cluster.annotate('allowGap');
+    const plans = watch(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+    expect(plans.flatMap(({ events }) => events.map(({ message: text }) => text)).join()).toContain(
+      'not served meanwhile',
+    );
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+
+  it('is never rolled where the data is in the pods', () => {
+    const cluster = bear(alone);
+    cluster.annotate('allowGap');
+    cluster.change({ valkeyImage: image('9.1') });
+    expect(deleted(watch(cluster, 20))).toEqual([]);
+  });
+});
+
 describe('a restart', () => {
   it('is asked for by an annotation, once for each pod', () => {
     const cluster = bear();
