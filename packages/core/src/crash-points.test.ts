@@ -1,3 +1,4 @@
+import { builtInDefaults } from '@valkey-operator/api';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { SimulatedCluster } from './simulation/simulated-cluster.ts';
@@ -39,9 +40,18 @@ function runKilled(cluster: SimulatedCluster, killAfter: number): number {
   throw new Error('never settled');
 }
 
+const image = (tag: string) => ({ ...builtInDefaults.valkeyImage, tag });
+
 const operations: Record<string, () => SimulatedCluster> = {
   Create: () => new SimulatedCluster(),
   'ScaleReplicas, up': () => changed({ replicas: 1 }, { replicasPerMaster: 2 }),
+  Restart: () => {
+    const cluster = bear();
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    return cluster;
+  },
+  Upgrade: () => changed({ spec: { valkeyImage: image('8.1') } }, { valkeyImage: image('9.1') }),
+  Reconfigure: () => changed({}, { config: { 'maxmemory-policy': 'allkeys-lru' } }),
   'ScaleReplicas, down': () => changed({ replicas: 2 }, { replicasPerMaster: 1 }),
 };
 

@@ -48,6 +48,16 @@ describe('a forecast', () => {
     );
   });
 
+  it('of a restart names each pod once and the failovers it takes, and is what then happens', () => {
+    const cluster = bear();
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    const { steps, pods, kinds, failovers, disruptive } = forecast(cluster.snapshot());
+    expect({ kinds, disruptive }).toEqual({ kinds: ['Restart'], disruptive: true });
+    expect(pods).toEqual(cluster.pods.map(({ name }) => name));
+    expect(failovers).toBe(3);
+    expect(steps).toEqual(undergo(cluster));
+  });
+
   it('touches nothing of what it looks at', () => {
     const cluster = bear();
     cluster.change({ replicasPerMaster: 0 });
