@@ -46,6 +46,21 @@ describe('a changed setting', () => {
     expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
   });
 
+  it('that takes a restart rolls the pods once it is kept, and only then', () => {
+    const cluster = bear();
+    const uids = () => cluster.pods.map(({ uid }) => uid);
+    const before = uids();
+    cluster.change({ config: { databases: '32', 'maxmemory-policy': 'allkeys-lru' } });
+    for (let round = 0; round < 3; round += 1) cluster.reconcile(checkPlan(cluster));
+    expect(uids()).toEqual(before);
+    expect(settingsInEffect(cluster.snapshot())?.settings['databases']).toBe('32');
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.status.orchestration?.kind).toBe('Reconfigure');
+    expect(condition(settle(cluster, 400), 'Ready')).toMatchObject({ status: 'True' });
+    expect(uids().filter((uid) => before.includes(uid))).toEqual([]);
+    expect(cluster.pods.map(({ startedWith }) => startedWith['databases'])).toEqual(before.map(() => '32'));
+  });
+
   it('can be tried again after it was withdrawn', () => {
     const cluster = bear();
     const [first] = cluster.pods;

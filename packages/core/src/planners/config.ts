@@ -1,3 +1,4 @@
+import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
 import { announcedSettings } from '../announced.ts';
 import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
 import { buildSettings, type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
@@ -25,10 +26,16 @@ export function planRefusedConfig(view: PlanView): Decision | undefined {
   return refusal && { kind: 'Reconfigure', reason: 'ConfigRejected', message: refusal.message, held: true };
 }
 
-function compareSettings({ snapshot, topology }: PlanView) {
+/** What follows from the memory limit grows only when every pod has it, and shrinks before any has less. */
+function withMemoryAtHand(spec: EffectiveClusterSpec, { good }: PlanView['roll']): EffectiveClusterSpec {
+  const limit = ({ resources }: EffectiveClusterSpec) => parseQuantity(resources.limits?.memory ?? '') ?? Infinity;
+  return limit(good) < limit(spec) ? { ...spec, resources: good.resources } : spec;
+}
+
+function compareSettings({ snapshot, topology, roll }: PlanView) {
   const inEffect = settingsInEffect(snapshot);
   if (!topology.formed || !inEffect) return undefined;
-  const wanted = buildSettings(snapshot.spec, announcedSettings(snapshot));
+  const wanted = buildSettings(withMemoryAtHand(snapshot.spec, roll), announcedSettings(snapshot));
   const refusal =
     wanted.hash === inEffect.hash
       ? undefined

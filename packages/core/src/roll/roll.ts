@@ -9,6 +9,7 @@ import {
   templateParts,
   withTemplateOf,
 } from '../builders/template-parts.ts';
+import { settingsInEffect } from '../builders/settings.ts';
 import { findStatefulSet, previousDetail } from '../expectation.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
 
@@ -48,11 +49,13 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   // A pod of an operator that did not write it, or not all of it, is of the last good template.
   const changesOf = (text: string | undefined) => changedParts({ ...goodParts, ...(text && parseParts(text)) }, wanted);
   const restartAt = restartTime(snapshot);
+  const kept = settingsInEffect(snapshot)?.hash;
+  const restartsFor = (pod: PodView) => (pod.report?.config.runningHash === kept ? settingsToStart(pod) : []);
   const outdated = pods
     .map((pod): OutdatedPod & { isDue: boolean } => {
       const changes = changesOf(pod.annotations[annotations.template]);
       const isStuck = pod.resizePending !== undefined && changes.length === 0;
-      const isDue = restartAt !== undefined && pod.createdAt < restartAt;
+      const isDue = (restartAt !== undefined && pod.createdAt < restartAt) || restartsFor(pod).length > 0;
       return {
         pod,
         changes: isStuck ? ['resources'] : changes,
@@ -70,7 +73,10 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
     begun: statefulSet !== undefined && changesOf(templateOf(statefulSet)).length === 0 && isObserved(statefulSet),
     outdated,
     failed,
-    kind: kindOf(changes.length > 0 ? changes : outdated.flatMap((each) => each.changes)),
+    kind: kindOf(
+      changes.length > 0 ? changes : outdated.flatMap((each) => each.changes),
+      outdated.some(({ pod }) => restartsFor(pod).length > 0),
+    ),
   };
 }
 
@@ -84,9 +90,15 @@ export function describeChanges({ good, target, outdated }: Roll, changes: reado
     resources: 'its resources',
     placement: 'where it may run',
   };
-  return changes.length > 0 || outdated.length === 0
-    ? changes.map((part) => words[part]).join(', ')
-    : `a restart was asked for by ${annotations.restartAt}`;
+  if (changes.length > 0 || outdated.length === 0) return changes.map((part) => words[part]).join(', ');
+  const settings = [...new Set(outdated.flatMap(({ pod }) => settingsToStart(pod)))].toSorted();
+  if (settings.length > 0) return `Valkey reads ${settings.join(', ')} only at its start`;
+  return `a restart was asked for by ${annotations.restartAt}`;
+}
+
+/** Settings that its Valkey has accepted and will have when it starts next. */
+function settingsToStart({ report }: PodView): readonly string[] {
+  return report?.config.restartFor ?? [];
 }
 
 /** Only its resources differ, and neither the API server nor the kubelet has refused these. */
@@ -123,7 +135,7 @@ function isObserved({ metadata, status }: ChildObject & { status?: unknown }): b
   return generation === undefined || (observedGeneration ?? 0) >= generation;
 }
 
-function kindOf(changes: readonly TemplatePart[]): Roll['kind'] {
-  if (changes.length === 0) return 'Restart';
+function kindOf(changes: readonly TemplatePart[], isForSettings: boolean): Roll['kind'] {
+  if (changes.length === 0) return isForSettings ? 'Reconfigure' : 'Restart';
   return changes.includes('valkey') || changes.includes('sidecar') ? 'Upgrade' : 'Reconfigure';
 }

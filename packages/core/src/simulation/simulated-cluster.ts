@@ -244,6 +244,7 @@ export class SimulatedCluster {
     pod.process = 'running';
     const found = settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] });
     if (found) pod.settings = { hash: found.hash, settings: settingsOfNode(found, pod.name) };
+    pod.startedWith = pod.settings.settings;
     pod.node = {
       ...known,
       table: new Map(Array.from(known.table, ([id, line]) => [id, { ...line, connected: false }])),
@@ -308,6 +309,7 @@ export class SimulatedCluster {
       lastReport: undefined,
       labels: {},
       settings: { hash: '', settings: {} },
+      startedWith: {},
       rejected: undefined,
       refuses: new Set(),
       annotations: { ...template?.metadata.annotations },

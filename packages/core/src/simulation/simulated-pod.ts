@@ -20,6 +20,8 @@ export interface SimulatedPod {
   labels: Record<string, string>;
   /** What its Valkey runs with. */
   settings: NodeSettings;
+  /** What its Valkey was started with. */
+  startedWith: NodeSettings['settings'];
   /** What its Valkey refused last. */
   rejected: { readonly hash: string; readonly message: string } | undefined;
   /** Values that its Valkey does not take. */
@@ -92,12 +94,17 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
       runningHash: pod.settings.hash,
       renderedHash: pod.settings.hash,
       message: '',
+      restartFor: waitsForRestart(pod),
       ...(pod.rejected && { rejected: pod.rejected }),
     },
     dataState,
     ready: isReady,
     message: '',
   };
+}
+
+function waitsForRestart({ settings: { settings }, startedWith }: SimulatedPod): string[] {
+  return ['databases', 'tcp-backlog'].filter((name) => settings[name] !== startedWith[name]);
 }
 
 const FAILURE_FLAGS = { no: [], suspected: ['fail?'], agreed: ['fail'] };
