@@ -8,7 +8,7 @@ import {
 } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Plan } from '../actions.ts';
-import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
+import { settingsInEffect } from '../builders/settings.ts';
 import { formatImage } from '../builders/template-parts.ts';
 import { withUpgradedImage } from '../upgrade/upgraded-image.ts';
 import type { buildPodTemplate } from '../builders/pod-template.ts';
@@ -25,7 +25,7 @@ import type {
 import { applyAction } from './apply-action.ts';
 import { SimulatedBus } from './simulated-bus.ts';
 import { freshIdentity, type Identity } from './simulated-node.ts';
-import { isRunning, type RunningPod, type SimulatedPod, viewPod } from './simulated-pod.ts';
+import { isRunning, noSettings, readSettings, type RunningPod, type SimulatedPod, viewPod } from './simulated-pod.ts';
 
 export interface Volume {
   identity: Identity | undefined;
@@ -242,9 +242,7 @@ export class SimulatedCluster {
     // Keys of slots that it believes to be nobody's make a node claim them.
     const known = identity ?? { ...freshIdentity(this.nextId('node')), slots: data };
     pod.process = 'running';
-    const found = settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] });
-    if (found) pod.settings = { hash: found.hash, settings: settingsOfNode(found, pod.name) };
-    pod.startedWith = pod.settings.settings;
+    readSettings(pod, settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] }));
     pod.node = {
       ...known,
       table: new Map(Array.from(known.table, ([id, line]) => [id, { ...line, connected: false }])),
@@ -308,10 +306,7 @@ export class SimulatedCluster {
       heard: true,
       lastReport: undefined,
       labels: {},
-      settings: { hash: '', settings: {} },
-      startedWith: {},
-      rejected: undefined,
-      refuses: new Set(),
+      ...noSettings(),
       annotations: { ...template?.metadata.annotations },
       image,
       version: `${image.split(':').at(-1)}.2`,

@@ -1,4 +1,4 @@
-import type { NodeSettings } from '../builders/settings.ts';
+import { type NodeSettings, settingsOfNode } from '../builders/settings.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
@@ -101,6 +101,16 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
     ready: isReady,
     message: '',
   };
+}
+
+export function noSettings() {
+  return { settings: { hash: '', settings: {} }, startedWith: {}, rejected: undefined, refuses: new Set<string>() };
+}
+
+/** What lies in the ConfigMap when its Valkey starts. */
+export function readSettings(pod: SimulatedPod, found: NodeSettings | undefined): void {
+  if (found) pod.settings = { hash: found.hash, settings: settingsOfNode(found, pod.name) };
+  pod.startedWith = pod.settings.settings;
 }
 
 function waitsForRestart({ settings: { settings }, startedWith }: SimulatedPod): string[] {
