@@ -59,7 +59,8 @@ describe('a changed setting', () => {
         await expect.poll(async () => (await kept())['maxmemory-policy'], POLL).toBe('allkeys-lru');
       },
     });
-    expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
+    // Far less than a restart or a failover would take, on a machine that is busy.
+    expect(gapMs).toBeLessThan(1000 + 4 * noiseMs);
     expect(await running('maxmemory')).toEqual(everywhere(String(300 * 1024 * 1024)));
     expect(await running('appendfsync')).toEqual(everywhere('always'));
     await atRest();
@@ -180,5 +181,22 @@ describe('what somebody changes behind the back of the operator', () => {
     };
     await expect.poll(insist, { timeout: 60_000, interval: 500 }).toBe('DriftContested');
     expect(await drift()).toContain('somebody changes it again');
+  });
+});
+
+describe('a setting that Valkey reads only at its start', () => {
+  test('rolls the pods, one at a time, and no confirmed write is lost', async () => {
+    const before = new Set((await cluster.pods()).map(({ metadata }) => metadata.uid));
+    await underLoad(cluster, {
+      fault: () => cluster.apply({ config: { 'maxmemory-policy': 'volatile-ttl', 'tcp-backlog': '600' } }),
+      heal: async () => {
+        await expect
+          .poll(() => running('tcp-backlog'), { timeout: 180_000, interval: 1000 })
+          .toEqual(everywhere('600'));
+        await atRest();
+      },
+    });
+    const after = (await cluster.pods()).map(({ metadata }) => metadata.uid);
+    expect(after.filter((uid) => before.has(uid))).toEqual([]);
   });
 });
