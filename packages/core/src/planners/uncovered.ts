@@ -32,18 +32,23 @@ function release({ topology: { shards } }: PlanView, gone: readonly SilentNode[]
   return { reason: 'SlotsUncovered', message, stages: [followers.map(leave)] };
 }
 
-/** No copy is left: the id is proven gone and no replica has a key. The slots begin anew, empty, and the event says so. */
+/**
+ * The id is proven gone and no replica has a key. A node that lost its identity but not its data claims the slots of its
+ * keys by itself: they stay with it. The others begin anew, empty, and the event says so.
+ */
 function giveUp({ topology }: PlanView, gone: readonly SilentNode[]): Decision | undefined {
   if (gone.length === 0) return undefined;
-  const slots = gone.reduce((all, node) => all.union(node.slots), SlotSet.empty);
-  const message = `Slots ${slots.toString()} begin anew, empty: ${listNames(gone.map(nameOf))} is gone for good and no copy of its data is left.`;
-  const pieces = gone.map((node) => node.slots);
-  return {
-    reason: 'DataLost',
-    message,
-    stages: stagesOf(forgetEverywhere(gone), shareOut(topology, pieces)),
-    events: [{ reason: 'DataLost', message }],
-  };
+  const claimed = topology.members.reduce((all, member) => all.union(member.slots), SlotSet.empty);
+  const pieces = gone.map((node) => node.slots.difference(claimed)).filter((piece) => !piece.isEmpty);
+  const lost = pieces.reduce((all, piece) => all.union(piece), SlotSet.empty);
+  const names = listNames(gone.map(nameOf));
+  const stages = stagesOf(forgetEverywhere(gone), shareOut(topology, pieces));
+  if (lost.isEmpty) {
+    const message = `${names} is gone for good; its slots stay with the nodes that have the data.`;
+    return { reason: 'NodeForgotten', message, stages };
+  }
+  const message = `Slots ${lost.toString()} begin anew, empty: ${names} is gone for good and no copy of its data is left.`;
+  return { reason: 'DataLost', message, stages, events: [{ reason: 'DataLost', message }] };
 }
 
 /** Left over from a birth or a repair that was cut short. A pod that is not heard may own them, so all must be. */
@@ -66,7 +71,7 @@ function assignUnowned({ topology }: PlanView): Decision | undefined {
 /** To nodes without slots, each its own piece, while there are any; the rest to whoever has least. */
 function shareOut({ orphans, shards }: Topology, pieces: readonly SlotSet[]): NodeAction[] {
   const loads = [
-    ...orphans.map((member) => ({ member, slots: 0 })),
+    ...orphans.map((member) => ({ member, slots: member.slots.count })),
     ...shards.map(({ primary, slots }) => ({ member: primary, slots: slots.count })),
   ].filter(({ member }) => !member.pod.deletionTimestamp);
   return pieces.flatMap((piece) => {
