@@ -45,7 +45,7 @@ describe('admission refuses', () => {
 
   test('scaling below three', async () => {
     await expect(lab.kubectl(['scale', 'vc/twin', '-n', namespace, '--replicas=2'])).rejects.toThrow(
-      /spec\.masterCount.*should be greater than or equal to 3/,
+      /spec\.masterCount: Invalid value: 2: must be between 3 and 500/,
     );
   });
 

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NodeAddress, parseClusterSlots, type SlotRoute } from '@valkey-operator/valkey';
+import {
+  expectText,
+  type NodeAddress,
+  parseClusterNodes,
+  parseClusterSlots,
+  type SlotRoute,
+} from '@valkey-operator/valkey';
 import { connect, type Connection } from '@valkey-operator/valkey/connection';
 
 const ANSWER_MS = 500;
@@ -43,11 +49,12 @@ export class Topology {
 
   /**
    * The first look: what every node that knows of slots says, because one that was just attached is not known to all yet.
-   * A busy machine may need more than one try.
+   * By CLUSTER NODES, because from 8.0 on CLUSTER SLOTS is cached and may show a replica where it was. A busy machine may
+   * need more than one try.
    */
   async load(): Promise<readonly (readonly SlotRoute[])[]> {
     for (const deadline = performance.now() + PATIENCE_MS; ; await sleep(PAUSE_MS)) {
-      const answers = await Promise.allSettled((await this.#findSeeds()).map((node) => this.#ask(node)));
+      const answers = await Promise.allSettled((await this.#findSeeds()).map((node) => this.#askForTable(node)));
       const views = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
       if (views[0]) {
         this.#adopt(views[0]);
@@ -85,6 +92,19 @@ export class Topology {
     if (routes.length === 0) throw new Error(`${node.host} knows of no slots`);
     const locate = <T extends NodeAddress>(address: T): T => ({ ...address, host: address.host || node.host });
     return routes.map((route) => ({ ...route, primary: locate(route.primary), replicas: route.replicas.map(locate) }));
+  }
+
+  async #askForTable(node: NodeAddress): Promise<readonly SlotRoute[]> {
+    const connection = await this.#connection(node);
+    const table = parseClusterNodes(expectText(await connection.call(['CLUSTER', 'NODES'], { timeoutMs: ANSWER_MS })));
+    const locate = ({ id, ip, port }: (typeof table)[number]) => ({ id, port, host: ip || node.host });
+    const owners = table.filter(({ slots }) => !slots.isEmpty);
+    if (owners.length === 0) throw new Error(`${node.host} knows of no slots`);
+    return owners.map((primary) => ({
+      slots: primary.slots,
+      primary: locate(primary),
+      replicas: table.filter(({ primaryId, health }) => primaryId === primary.id && health === 'ok').map(locate),
+    }));
   }
 
   #adopt(routes: readonly SlotRoute[]): void {
