@@ -1,12 +1,12 @@
 import { apiVersion, type ValkeyUpgrade } from '@valkey-operator/api';
 import { defineResource, type KubeObject } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
-import { expectText } from '@valkey-operator/valkey';
+import { expectText, keySlot } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
 
-/** One cluster that is brought to another version, and rolled for other reasons, under load (C4). */
+/** Clusters that are brought to another version and back, and rolled for other reasons, under load (C4). */
 const namespace = 'upgrade';
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
@@ -14,42 +14,40 @@ const cluster = new TestCluster(lab, client, namespace, 'climb');
 const upgrades = defineResource<ValkeyUpgrade & KubeObject>(apiVersion, 'ValkeyUpgrade', 'valkeyupgrades');
 const image = (tag: string) => ({ valkeyImage: { name: 'docker.io/valkey/valkey', tag } });
 const kept = { pvc: { storageSize: '50Mi' }, deletionPolicy: 'Delete' } as const;
+const back = { allowDowngrade: true } as const;
+const line = (release: string) => expect.stringMatching(`^${release}[.]`) as string;
 const POLL = { timeout: 170_000, interval: 500 };
 
 beforeAll(async () => {
   await createRestrictedNamespace(lab, namespace);
-  await cluster.apply({ ...kept, ...image('8.1') });
-  await cluster.waitUntilReady();
-  // The load asks each node who follows whom; one that has not heard the last of it would have it wait for too many.
-  await vi.waitFor(async () => expect(await isAgreed()).toBe(true), POLL);
+  await bear(cluster, { ...kept, ...image('8.0') });
 });
 afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
 
 describe('a roll', () => {
-  test('by a ValkeyUpgrade replaces every pod, loses nothing, and tells how far each shard is', async () => {
-    const before = await uids();
-    const { gapMs, noiseMs } = await underLoad(cluster, {
-      fault: () => askFor('leap', '9.1'),
-      heal: async () => {
-        await expect.poll(async () => (await findUpgrade('leap'))?.status?.phase, POLL).toBe('Succeeded');
-      },
+  test('from 8.0 to 8.1 replaces every pod and loses nothing', async () => {
+    expect(await roll(cluster, () => cluster.apply({ ...kept, ...image('8.1') }))).toEqual([line('8.1')]);
+  });
+
+  test('by a ValkeyUpgrade to 9.1 does too, and tells how far each shard is', async () => {
+    const running = await roll(cluster, async () => {
+      await askFor('leap', '9.1');
+      await expect.poll(async () => (await findUpgrade('leap'))?.status?.phase, POLL).toBe('Succeeded');
     });
-    expect(await versions()).toEqual([expect.stringMatching('^9[.]1')]);
-    expect((await uids()).filter((uid) => before.includes(uid))).toEqual([]);
+    expect(running).toEqual([line('9.1')]);
     expect((await findUpgrade('leap'))?.status).toMatchObject({ shardsDone: 3 });
-    expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
   });
 
   test('by a ValkeyUpgrade leaves the spec as it is; that it follows later restarts nothing', async () => {
     expect((await cluster.get()).spec.valkeyImage?.tag).toBe('8.1');
-    const before = await uids();
+    const before = await uids(cluster);
     await cluster.apply({ ...kept, ...image('9.1') });
-    await rolled();
-    expect(await uids()).toEqual(before);
+    await rolled(cluster);
+    expect(await uids(cluster)).toEqual(before);
   });
 
   test('to an image that does not exist costs one replica and is taken back', async () => {
-    const before = await uids();
+    const before = await uids(cluster);
     await underLoad(cluster, {
       fault: () => cluster.apply({ ...kept, ...image('9.99') }),
       heal: async () => {
@@ -58,22 +56,22 @@ describe('a roll', () => {
         await cluster.waitUntilReady();
       },
     });
-    expect(await versions()).toEqual([expect.stringMatching('^9[.]1')]);
-    expect((await uids()).filter((uid) => !before.includes(uid))).toHaveLength(1);
+    expect(await versions(cluster)).toEqual([line('9.1')]);
+    expect((await uids(cluster)).filter((uid) => !before.includes(uid))).toHaveLength(1);
   });
 });
 
 describe('without a restart', () => {
   test('pods take labels and other resources', async () => {
-    const before = await uids();
+    const before = await uids(cluster);
     const resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { memory: '512Mi' } };
     await cluster.apply({ ...kept, ...image('9.1'), labels: { team: 'shop' }, resources });
-    await rolled();
+    await rolled(cluster);
     const pods = await cluster.pods();
     expect(pods.map(({ metadata }) => metadata.labels?.['team'])).toEqual(pods.map(() => 'shop'));
     const asked = pods.map(({ spec }) => spec?.containers[0]?.resources?.requests?.['memory']);
     expect(asked).toEqual(pods.map(() => '256Mi'));
-    expect(await uids()).toEqual(before);
+    expect(await uids(cluster)).toEqual(before);
   });
 });
 
@@ -82,37 +80,84 @@ describe('a ValkeyUpgrade', () => {
     ['of a cluster that does not exist', 'nowhere', '9.1', 'Queued', /no ValkeyCluster nowhere/],
     ['to what is not newer', 'climb', '8.0', 'Failed', /not newer/],
   ] as const)('%s says so and touches nothing', async ([, name, version, phase, message]) => {
-    const before = await uids();
+    const before = await uids(cluster);
     const upgrade = `${name}-${version.replace('.', '-')}`;
     await askFor(upgrade, version, name);
     await expect.poll(async () => (await findUpgrade(upgrade))?.status?.phase, POLL).toBe(phase);
     expect((await findUpgrade(upgrade))?.status?.conditions?.[0]?.message).toMatch(message);
-    expect(await uids()).toEqual(before);
+    expect(await uids(cluster)).toEqual(before);
   });
 });
 
 test('valkey.io/restart-at replaces every pod', async () => {
-  const before = await uids();
-  await underLoad(cluster, {
-    fault: () => cluster.annotate({ 'valkey.io/restart-at': new Date().toISOString() }),
-    heal: async () => {
-      const old = async () => (await uids()).filter((uid) => before.includes(uid));
-      await expect.poll(old, POLL).toEqual([]);
-      await rolled();
-    },
+  const restart = () => cluster.annotate({ 'valkey.io/restart-at': new Date().toISOString() });
+  expect(await roll(cluster, restart)).toEqual([line('9.1')]);
+});
+
+describe('a way back', () => {
+  test('is refused while a hash is there that the older version cannot hold, and says where', async () => {
+    const before = await uids(cluster);
+    const primaries = await cluster.primaries();
+    const { ip, pod } = primaries.find(({ self }) => self.slots.has(keySlot('hash')))!;
+    await call(ip, ['HSET', 'hash', 'field', 'value']);
+    await call(ip, ['HEXPIRE', 'hash', '1000', 'FIELDS', '1', 'field']);
+    await cluster.apply({ ...kept, ...image('8.1'), ...back });
+    const { message } = await cluster.waitForReason('Degraded', ['InvalidSpec']);
+    expect(message).toMatch(new RegExp(`time to live of their own.*${pod}`));
+    expect(await uids(cluster)).toEqual(before);
+    await call(ip, ['DEL', 'hash']);
+  });
+
+  test('from 9.1 to 8.1 needs no files: each pod copies its data anew', async () => {
+    expect(await roll(cluster, () => cluster.apply({ ...kept, ...image('8.1'), ...back }))).toEqual([line('8.1')]);
   });
 });
 
+describe('a cluster without volumes', () => {
+  const light = new TestCluster(lab, client, namespace, 'light');
+
+  test('goes from 8.0 to 9.1 at once', async () => {
+    await cluster.delete();
+    await bear(light, image('8.0'));
+    expect(await roll(light, () => light.apply(image('9.1')))).toEqual([line('9.1')]);
+  });
+
+  test('goes all the way back', async () => {
+    expect(await roll(light, () => light.apply({ ...image('8.0'), ...back }))).toEqual([line('8.0')]);
+  });
+});
+
+async function bear(target: TestCluster, spec: Parameters<TestCluster['apply']>[0]): Promise<void> {
+  await target.apply(spec);
+  await target.waitUntilReady();
+  // The load asks each node who follows whom; one that has not heard the last of it would have it wait for too many.
+  await vi.waitFor(async () => expect(await isAgreed(target)).toBe(true), POLL);
+}
+
+/** Every pod is replaced under load; the versions that run then. */
+async function roll(target: TestCluster, change: () => Promise<void>): Promise<string[]> {
+  const before = await uids(target);
+  const { gapMs, noiseMs } = await underLoad(target, {
+    fault: change,
+    heal: async () => {
+      await expect.poll(async () => (await uids(target)).filter((uid) => before.includes(uid)), POLL).toEqual([]);
+      await rolled(target);
+    },
+  });
+  expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
+  return versions(target);
+}
+
 /** Every node knows of one replica for each primary. */
-async function isAgreed(): Promise<boolean> {
-  const tables = (await cluster.members()).map(({ table }) => table);
+async function isAgreed(target: TestCluster): Promise<boolean> {
+  const tables = (await target.members()).map(({ table }) => table);
   const followed = (table: (typeof tables)[number]) => new Set(table.flatMap(({ primaryId }) => primaryId ?? []));
   return tables.length === 6 && tables.every((table) => table.length === 6 && followed(table).size === 3);
 }
 
 /** The newest spec is in effect, and nothing goes on. */
-async function rolled(): Promise<void> {
-  await cluster.waitFor(
+async function rolled(target: TestCluster): Promise<void> {
+  await target.waitFor(
     'rolled',
     ({ metadata, status }) => {
       const find = (name: string) => status?.conditions?.find(({ type }) => type === name);
@@ -123,13 +168,13 @@ async function rolled(): Promise<void> {
   );
 }
 
-async function uids(): Promise<string[]> {
-  return (await cluster.pods()).map(({ metadata }) => metadata.uid!);
+async function uids(target: TestCluster): Promise<string[]> {
+  return (await target.pods()).map(({ metadata }) => metadata.uid!);
 }
 
 /** Those that run, each once. */
-async function versions(): Promise<string[]> {
-  const answers = (await cluster.seeds()).map(async ({ host }) => {
+async function versions(target: TestCluster): Promise<string[]> {
+  const answers = (await target.seeds()).map(async ({ host }) => {
     const info = expectText(await call(host, ['INFO', 'server']));
     return /valkey_version:(\S+)/.exec(info)?.[1] ?? info;
   });

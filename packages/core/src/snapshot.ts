@@ -128,7 +128,13 @@ export interface NodeView {
     readonly syncInProgress: boolean;
     readonly syncedOnce: boolean;
   };
-  readonly memory?: { readonly usedBytes: number; readonly maxBytes: number; readonly keys: number };
+  readonly memory?: {
+    readonly usedBytes: number;
+    readonly maxBytes: number;
+    readonly keys: number;
+    /** Hashes whose fields have a time to live of their own. */
+    readonly expiringHashes?: number;
+  };
   readonly config: NodeConfigView;
   readonly dataState: 'empty' | 'identity-only' | 'present' | 'unknown';
   readonly certificate?: { readonly thumbprint: string; readonly notAfter: number };

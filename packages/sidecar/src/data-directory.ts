@@ -14,7 +14,7 @@ export interface DataOnDisk {
 
 export const SNAPSHOT = 'dump.rdb';
 export const APPEND_ONLY_DIRECTORY = 'appendonlydir';
-const NODES_CONF = 'nodes.conf';
+export const NODES_CONF = 'nodes.conf';
 
 export async function inspectData(directory: string): Promise<DataOnDisk> {
   const [membership, hasSnapshot, hasAppendOnlyFile] = await Promise.all([

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterNode } from '@valkey-operator/valkey';
 import { connect } from '@valkey-operator/valkey/connection';
+import { listAccepted } from './accepted-replica.ts';
 import type { Log } from './log.ts';
 import type { ValkeyFacts } from './valkey-facts.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
@@ -58,7 +59,8 @@ export async function handOver(watch: ValkeyWatch, log: Log, signal: AbortSignal
       continue;
     }
     if (!isServingPrimary(facts)) return finishAsReplica(watch, facts, result);
-    const [best] = chooseCandidates(facts);
+    const accepted = await listAccepted((...args) => watch.call(...args)).catch((): string[] => []);
+    const [best] = chooseCandidates(facts).filter(({ id }) => accepted.includes(id));
     if (!best) {
       result = { outcome: 'not-possible', message: 'no replica is in sync' };
       // One that is just copying is worth waiting for, within the time there is.

@@ -63,6 +63,7 @@ export function buildReport(input: ReportInput): NodeReport {
         usedBytes: BigInt(info.memory.usedBytes),
         maxBytes: BigInt(info.memory.maxBytes),
         keys: BigInt(info.keyCount ?? 0),
+        expiringHashes: BigInt(info.expiringHashCount ?? 0),
       },
     }),
     ...(info?.persistence && { persistence: describePersistence(info.persistence) }),

@@ -4,6 +4,7 @@
  */
 export { parseClusterInfo, type ClusterInfo } from './cluster-info.ts';
 export { ClusterNodesSyntaxError, parseClusterNodes, type ClusterNode, type OpenSlot } from './cluster-nodes.ts';
+export { parseClusterShards } from './cluster-shards.ts';
 export { parseClusterSlots, type NodeAddress, type SlotOwner, type SlotRoute } from './cluster-slots.ts';
 export { canSetLive, classifySetting, defaultOfSetting, knowsSetting, type SettingClass } from './config/catalogue.ts';
 export { quoteConfWord, splitConfLine, UnsafeConfTextError } from './config/conf-quoting.ts';

@@ -48,6 +48,7 @@ describe('parseInfo', () => {
       replication: undefined,
       clusterEnabled: false,
       keyCount: undefined,
+      expiringHashCount: undefined,
     });
   });
 
@@ -56,6 +57,12 @@ describe('parseInfo', () => {
       parseInfo('# Keyspace\r\ndb0:keys=3,expires=0,avg_ttl=0\r\ndb2:keys=4,expires=1,avg_ttl=9\r\n').keyCount,
     ).toBe(7);
     expect(parseInfo('# Keyspace\r\n').keyCount).toBe(0);
+  });
+
+  it('counts hashes whose fields expire, where the version has them', () => {
+    const line = 'db0:keys=3,expires=0,avg_ttl=0';
+    expect(parseInfo(`# Keyspace\r\n${line},keys_with_volatile_items=2\r\n`).expiringHashCount).toBe(2);
+    expect(parseInfo(`# Keyspace\r\n${line}\r\n`).expiringHashCount).toBe(0);
   });
 
   it('names the field that a section should have had', () => {

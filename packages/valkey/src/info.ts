@@ -12,6 +12,8 @@ export interface Info {
   readonly clusterEnabled: boolean | undefined;
   /** Keys in all databases; undefined when the keyspace section is missing. */
   readonly keyCount: number | undefined;
+  /** Hashes with a time to live per field, which came with 9.0; 0 before. */
+  readonly expiringHashCount: number | undefined;
 }
 
 export interface ServerInfo {
@@ -92,7 +94,8 @@ export function parseInfo(text: string): Info {
     persistence: read('Persistence', parsePersistence),
     replication: read('Replication', parseReplication),
     clusterEnabled: read('Cluster', (fields) => isSet(fields, 'cluster_enabled')),
-    keyCount: read('Keyspace', countKeys),
+    keyCount: read('Keyspace', (fields) => sumOverDatabases(fields, 'keys')),
+    expiringHashCount: read('Keyspace', (fields) => sumOverDatabases(fields, 'keys_with_volatile_items')),
   };
 }
 
@@ -178,8 +181,8 @@ function parsePrimaryLink(fields: Fields): PrimaryLink {
   };
 }
 
-function countKeys(fields: Fields): number {
-  return [...fields.values()].reduce((sum, value) => sum + requireNumber(parsePairs(value), 'keys'), 0);
+function sumOverDatabases(fields: Fields, name: string): number {
+  return [...fields.values()].reduce((sum, value) => sum + (readNumber(parsePairs(value), name) ?? 0), 0);
 }
 
 function parsePairs(value: string): Fields {

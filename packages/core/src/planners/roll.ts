@@ -3,7 +3,7 @@ import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import { type Decision, order, type PlanView } from '../decision.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
-import { refuseVersion } from '../roll/version-step.ts';
+import { refuseData, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { type Member, offsetOf, type Shard } from '../topology.ts';
@@ -51,6 +51,8 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   if (!view.topology.allKnown) return { reason: 'WaitingForPods', message: 'Waiting until every sidecar is heard.' };
   const shard = chooseShard(view, roll);
   if (shard === undefined) return replaceStranger(roll);
+  const misfit = roll.failed ? undefined : refuseData(view, roll.target);
+  if (misfit) return { reason: 'InvalidSpec', message: misfit, held: true };
   const replica = shard.replicas
     .filter((each) => isOutdated(roll, each))
     .toSorted((a, b) => b.pod.ordinal - a.pod.ordinal)[0];

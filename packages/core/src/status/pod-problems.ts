@@ -77,7 +77,7 @@ function findFatalSetting(waiting: PodView['waiting']): string | undefined {
 /** Why a pod will not start as it is, in the words of the kubelet and of what it printed last. */
 export function findStuck({ waiting }: PodView): string | undefined {
   if (!waiting || ![...PULL_FAILURES, ...START_FAILURES].includes(waiting.reason)) return undefined;
-  const lastLine = waiting.lastWords?.trim().split('\n').at(-1);
+  const lastLine = waiting.lastWords?.split('\n').findLast((line) => /\w/.test(line));
   const words = [waiting.message, lastLine && `its last words were: ${lastLine}`].filter(Boolean).join('; ');
   return `container ${waiting.container} does not start (${waiting.reason}${words && `: ${words}`})`;
 }

@@ -35,7 +35,12 @@ export function toNodeView(report: NodeReport, receivedAt: number, live: boolean
       },
     }),
     ...(memory && {
-      memory: { usedBytes: Number(memory.usedBytes), maxBytes: Number(memory.maxBytes), keys: Number(memory.keys) },
+      memory: {
+        usedBytes: Number(memory.usedBytes),
+        maxBytes: Number(memory.maxBytes),
+        keys: Number(memory.keys),
+        ...(memory.expiringHashes > 0n && { expiringHashes: Number(memory.expiringHashes) }),
+      },
     }),
     config: toConfig(config),
     dataState: DATA_STATES[report.data?.state ?? DataState.UNSPECIFIED] ?? 'unknown',

@@ -199,12 +199,30 @@ describe('failover', () => {
     [FailoverMode.FORCE, 'CLUSTER FAILOVER FORCE'],
     [FailoverMode.TAKEOVER, 'CLUSTER FAILOVER TAKEOVER'],
   ])('in mode %i asks for %s, and is done when the node is primary', async (mode, words) => {
-    const node = new ScriptedNode({ myself: replicaOf('p') }, (_command, it) => {
+    const node = new ScriptedNode({ myself: replicaOf('p'), peers: [aNode('p')] }, (_command, it) => {
       it.show({ myself: primary });
       return undefined;
     });
-    expect(await run(failover(node), 'failover', { mode })).toBeUndefined();
+    expect(
+      await run(
+        failover(node, async () => ['me']),
+        'failover',
+        { mode },
+      ),
+    ).toBeUndefined();
     expect(node.commands).toEqual([words]);
+  });
+
+  it('in agreement waits until the primary takes the node for a replica of its own', async () => {
+    const heard: string[][] = [['other'], [], ['other', 'me']];
+    const node = new ScriptedNode({ myself: replicaOf('p'), peers: [aNode('p')] }, (_command, it) => {
+      expect(heard).toEqual([]);
+      it.show({ myself: primary });
+      return undefined;
+    });
+    const findAccepted = async () => heard.shift() ?? [];
+    await run(failover(node, findAccepted), 'failover', { mode: FailoverMode.COORDINATED });
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
   });
 
   it('needs nothing on a primary', async () => {

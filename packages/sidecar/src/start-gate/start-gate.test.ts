@@ -144,6 +144,15 @@ vars currentEpoch 5 lastVoteEpoch 0
       expect(await readdir(at('data'))).toContain('appendonlydir');
     });
 
+    it('takes from the table what it would stumble over, and nothing else', async () => {
+      const zoned = wasReplica.replaceAll('@16379', '@16379,host,availability-zone=zone-b,shard-id=abc');
+      await writeFile(at('data/nodes.conf'), zoned);
+      answers = [primaryIsAlive];
+      await valkeyReads();
+      const kept = await readFile(at('data/nodes.conf'), 'utf8');
+      expect(kept).toBe(wasReplica.replaceAll('@16379', '@16379,host,shard-id=abc'));
+    });
+
     it('keeps those that it can read', async () => {
       await writeFile(at('data/appendonlydir/appendonly.aof.1.base.rdb'), 'REDIS0011 and so on');
       answers = [primaryIsAlive];

@@ -56,6 +56,7 @@ export function someFacts({
       persistence: undefined,
       clusterEnabled: true,
       keyCount: 1,
+      expiringHashCount: 0,
       replication: {
         role: link ? 'replica' : 'primary',
         replicationId: 'r',

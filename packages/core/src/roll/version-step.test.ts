@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { deriveTopology } from '../topology.ts';
+import { bear } from '../testing/settle.ts';
+import type { SimulationOptions } from '../simulation/simulated-cluster.ts';
+import type { NodeView } from '../snapshot.ts';
+import { deriveRoll } from './roll.ts';
+import { refuseVersion } from './version-step.ts';
+
+interface Question {
+  readonly tag: string;
+  readonly options?: SimulationOptions;
+  readonly allowDowngrade?: boolean;
+  readonly memory?: NodeView['memory'];
+}
+
+/** What a healthy cluster that runs 9.1 says to another tag. */
+function judge({ tag, options = {}, allowDowngrade = true, memory }: Question): string | undefined {
+  const seen = bear(options).snapshot();
+  const pods = seen.pods.map((pod) =>
+    pod.report && memory && pod.ordinal === 4 ? { ...pod, report: { ...pod.report, memory } } : pod,
+  );
+  const snapshot = { ...seen, pods, spec: { ...seen.spec, allowDowngrade } };
+  const view = { snapshot, topology: deriveTopology(snapshot), roll: deriveRoll(snapshot) };
+  const valkeyImage = { ...snapshot.spec.valkeyImage, tag };
+  return refuseVersion(view, { ...snapshot.spec, valkeyImage });
+}
+
+const expiring = { usedBytes: 1, maxBytes: 0, keys: 9, expiringHashes: 2 };
+
+describe('a step to another version', () => {
+  it.each(['9.1', '9.2', '8.1', '8.0', 'latest'])('to %s is taken', (tag) => {
+    expect(judge({ tag })).toBeUndefined();
+  });
+
+  it('to what is older than all that we run is refused', () => {
+    expect(judge({ tag: '7.2' })).toMatch(/"7.2", but only Valkey 8.0 and later/);
+  });
+
+  it('back over a change of the file format takes a word', () => {
+    expect(judge({ tag: '8.1', allowDowngrade: false })).toMatch(/cannot read the data files of 9.1.*allowDowngrade/);
+  });
+
+  it('back takes replicas to copy the data to', () => {
+    expect(judge({ tag: '8.1', options: { replicas: 0 } })).toMatch(/without a replica.*replicasPerMaster to 1/);
+  });
+
+  it('back is refused where data is of a kind that the older one cannot hold, and says which and where', () => {
+    expect(judge({ tag: '8.1', memory: expiring })).toMatch(/time to live of their own.*on demo-4.*HPERSIST/);
+    expect(judge({ tag: '9.0', memory: expiring })).toBeUndefined();
+  });
+
+  it('is refused for a setting that would keep the other version from starting', () => {
+    const options = { spec: { config: { 'hash-seed': 'x' } } };
+    expect(judge({ tag: '8.1', options })).toMatch(/does not know spec.config\["hash-seed"\]/);
+  });
+});
