@@ -79,15 +79,7 @@ describe('a cluster with a disk in memory only', () => {
   });
 
   test('a primary that is killed and back at once does not wipe its replica (fault 8)', async () => {
-    const [primary] = await cluster.primaries();
-    const replica = await cluster.replicaOf(primary!);
-    const outcome = await underLoad(cluster, {
-      fault: async () => signalPodProcess(primary!.podUid, VALKEY, 'SIGKILL'),
-      heal: async () => {
-        await expect.poll(() => isPrimary(replica.ip), POLL).toBe(true);
-        await expectHealed(cluster);
-      },
-    });
+    const outcome = await killPrimary(cluster);
     expect(outcome.gapMs).toBeLessThan(failoverMs(outcome));
     expect(await cluster.eventReasons()).toContain('FailedOver');
   });
@@ -239,15 +231,7 @@ describe('a cluster with volumes', () => {
   });
 
   test('a primary is killed', async () => {
-    const [primary] = await cluster.primaries();
-    const replica = await cluster.replicaOf(primary!);
-    const outcome = await underLoad(cluster, {
-      fault: async () => signalPodProcess(primary!.podUid, VALKEY, 'SIGKILL'),
-      heal: async () => {
-        await expect.poll(() => isPrimary(replica.ip), POLL).toBe(true);
-        await expectHealed(cluster);
-      },
-    });
+    const outcome = await killPrimary(cluster);
     expect(outcome.gapMs).toBeLessThan(failoverMs(outcome));
   });
 
@@ -276,6 +260,19 @@ describe('a cluster with volumes', () => {
     });
   });
 });
+
+/** The process of a primary is killed under load, its replica takes over, and the cluster is whole again. */
+async function killPrimary(cluster: TestCluster): Promise<Outcome> {
+  const [primary] = await cluster.primaries();
+  const replica = await cluster.replicaOf(primary!);
+  return underLoad(cluster, {
+    fault: async () => signalPodProcess(primary!.podUid, VALKEY, 'SIGKILL'),
+    heal: async () => {
+      await expect.poll(() => isPrimary(replica.ip), POLL).toBe(true);
+      await expectHealed(cluster);
+    },
+  });
+}
 
 /** Other pods of the same names run. */
 async function expectReplaced(cluster: TestCluster, gone: Member[]): Promise<void> {
