@@ -1,5 +1,6 @@
 import type { ClusterNode } from '@valkey-operator/valkey';
-import type { Membership } from './node-memory.ts';
+import type { MemoryFiles, Membership } from './node-memory.ts';
+import type { ValkeyWatch } from './valkey-watch.ts';
 
 /** The place of the node that wrote this table. */
 export function describeMembership(nodes: readonly ClusterNode[]): Membership | undefined {
@@ -15,4 +16,12 @@ export function describeMembership(nodes: readonly ClusterNode[]): Membership | 
       .map(({ id, ip, port, hostname, primaryId }) => ({ id, ip, port, hostname, isReplica: primaryId === myself.id }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   };
+}
+
+/** After each look at Valkey: its place in the cluster. */
+export function rememberMembership(watch: ValkeyWatch, memory: MemoryFiles): void {
+  watch.subscribe(() => {
+    const membership = watch.facts?.cluster && describeMembership(watch.facts.cluster.nodes);
+    if (membership) void memory.update({ membership });
+  });
 }

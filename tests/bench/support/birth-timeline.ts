@@ -3,9 +3,9 @@ import type { Lab } from '@valkey-operator/lab';
 /** The stages of a birth, in order: who tells of each, and in which words. The last pod to get there counts. */
 const STAGES = [
   { what: 'the StatefulSet is applied', who: 'operator', line: /"action":"apply StatefulSet/ },
-  { what: 'the sidecars are up', who: 'sidecar', line: /"msg":"the sidecar is up"/ },
   { what: 'Valkey may start', who: 'sidecar', line: /"msg":"Valkey may start"/ },
   { what: 'Valkey answers', who: 'sidecar', line: /"msg":"Valkey answers"/ },
+  { what: 'the sidecars are up', who: 'sidecar', line: /"msg":"the sidecar is up"/ },
   { what: 'slots are given', who: 'operator', line: /"action":"addSlots/ },
   { what: 'nodes know each other', who: 'operator', line: /"action":"meet/ },
   { what: 'replicas follow', who: 'operator', line: /"action":"replicate/ },
