@@ -100,6 +100,13 @@ describe('a cluster that cannot be put into effect says why', () => {
       'ConfigRejected',
       'maxmemory-policy',
     ],
+    [
+      'a setting with a typo',
+      'typo',
+      { ...small, config: { 'maxmemory-polcy': 'allkeys-lru' } },
+      'ConfigRejected',
+      'Did you mean maxmemory-policy?',
+    ],
   ])('%s', async (_, name, spec, reason, words) => {
     const cluster = new TestCluster(lab, client, namespace, name);
     await cluster.apply(spec);

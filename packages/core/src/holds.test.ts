@@ -238,6 +238,18 @@ describe('a pod that cannot work', () => {
         },
       },
     ],
+    [
+      'ConfigRejected',
+      'Did you mean maxmemory-policy?',
+      {
+        waiting: {
+          container: 'valkey',
+          reason: 'CrashLoopBackOff',
+          message: 'back-off',
+          lastWords: `*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***\nReading the configuration file, at line 7\n>>> 'maxmemory-polcy "noeviction"'\nBad directive or wrong number of arguments\n`,
+        },
+      },
+    ],
     ['Unschedulable', '0/3 nodes', { unschedulable: '0/3 nodes are available: 3 Insufficient memory.' }],
     ['NodeUnreachable', 'demo-5', { phase: 'Running', createdAt: 0 }],
   ] as const)('shows as %s, with %s in the message', (reason, text, change) => {

@@ -1,5 +1,7 @@
 import type { SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction } from '../actions.ts';
+import { type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
+import { describeSettingChanges } from '../setting-changes.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import { listNames } from '../status/list-names.ts';
 
@@ -23,6 +25,10 @@ export function describeEffect(cluster: SimulatedCluster, action: Action): Effec
       return { text: `Delete ${action.kind} ${action.name}` };
     case 'DeleteClaim':
       return { text: `Delete volume ${action.claim}` };
+    case 'GrowClaim':
+      return { text: `Volume ${action.claim} grows to ${action.storage}` };
+    case 'ResizePod':
+      return { text: `Pod ${action.pod} gets its new resources while it runs`, pods: [action.pod] };
     case 'DeletePod':
       return describeReplacement(cluster, action.pod);
     case 'CommandNode':
@@ -32,15 +38,19 @@ export function describeEffect(cluster: SimulatedCluster, action: Action): Effec
   }
 }
 
-function describeApply({ children }: SimulatedCluster, { object }: Extract<Action, { type: 'ApplyChild' }>): Effect {
+function describeApply({ children }: SimulatedCluster, { object }: Extract<Action, { type: 'ApplyChild' }>) {
   const { kind, metadata } = object;
-  return { text: `${children.has(`${kind}/${metadata.name}`) ? 'Update' : 'Create'} ${kind} ${metadata.name}` };
+  const isThere = children.has(`${kind}/${metadata.name}`);
+  // It opens and closes for every pod that is replaced.
+  if (isThere && kind === 'PodDisruptionBudget') return undefined;
+  if (isThere && kind === 'ConfigMap') return { text: 'Keep these settings for the next start of every node' };
+  return { text: `${isThere ? 'Update' : 'Create'} ${kind} ${metadata.name}` };
 }
 
 function describeSize(cluster: SimulatedCluster, action: Extract<Action, { type: 'ApplyChild' }>): Effect {
   const { replicas } = action.object['spec'] as { replicas: number };
   const { podCount, names } = cluster;
-  if (replicas === podCount) return { text: `Update StatefulSet ${names.statefulSet}` };
+  if (replicas === podCount) return { text: 'From now on pods are made of the new template' };
   const [few, many] = [Math.min(podCount, replicas), Math.max(podCount, replicas)];
   const pods = Array.from({ length: many - few }, (_, index) => names.pod(few + index));
   const noun = pods.length === 1 ? 'pod' : 'pods';
@@ -63,10 +73,16 @@ function describeCommand(cluster: SimulatedCluster, { pod, command, guard }: Nod
     case 'addSlots':
       return { text: `${pod} gets slots ${command.slots}` };
     case 'setConfig':
-      return { text: 'Set the changed settings on every node, without a restart' };
+      return { text: `Set ${describeSettings(cluster, pod, command)} on every node` };
     case 'reset':
       return { text: `${pod} begins anew` };
     default:
       return undefined;
   }
+}
+
+function describeSettings(cluster: SimulatedCluster, pod: string, wanted: NodeSettings): string {
+  const inEffect = settingsInEffect(cluster.snapshot());
+  const own = inEffect && { ...inEffect, settings: settingsOfNode(inEffect, pod), nodes: {} };
+  return (own && describeSettingChanges(own, wanted)) || 'the settings in effect';
 }

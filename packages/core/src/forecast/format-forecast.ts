@@ -7,10 +7,10 @@ export function formatForecast(forecast: Forecast): string {
   const width = String(steps.length).length;
   const touched = pods.length > 0 ? ` (${pods.join(', ')})` : '';
   return [
-    kinds.join(', then '),
+    kinds.join(', then ') || 'Nothing is done.',
     ...steps.map((step, index) => `  ${String(index + 1).padStart(width)}. ${step}`),
     `Pods touched: ${pods.length}${touched}`,
-    `Slots moved:  ${slotsMoved}, with about ${keysMoved} keys`,
+    ...(slotsMoved > 0 ? [`Slots moved:  ${slotsMoved}, with about ${keysMoved} keys`] : []),
     `Failovers:    ${failovers}`,
     `Disruptive:   ${disruptive ? 'yes' : 'no'}`,
     ...blockedBy.map((block) => `Blocked by:   ${block}`),

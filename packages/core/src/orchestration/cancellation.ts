@@ -1,6 +1,7 @@
-import { annotations, type Cancelled } from '@valkey-operator/api';
+import { annotations, type Cancelled, type OrchestrationKind } from '@valkey-operator/api';
 import type { Decision } from '../decision.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
+import { upgradedImage } from '../upgrade/upgraded-image.ts';
 import type { Begun } from './progress.ts';
 
 /** Of the change that it may be about: the one that has begun, or the next. */
@@ -21,26 +22,36 @@ export function readCancellation(snapshot: ClusterSnapshot, target: Target | und
 }
 
 export function cancel(
-  { cluster: { metadata } }: ClusterSnapshot,
+  snapshot: ClusterSnapshot,
   { kind, id }: Target,
   why: Cancelled['why'],
   request?: string,
 ): Cancelled {
-  const restartAt = metadata.annotations?.[annotations.restartAt];
+  const { restartAt, upgrade } = readWishes(snapshot);
   return {
     kind,
-    generation: metadata.generation,
+    generation: snapshot.cluster.metadata.generation,
     why,
     ...(id && { id }),
     ...(request && { request }),
     ...(restartAt && { restartAt }),
+    ...(upgrade && { upgrade }),
   };
 }
 
-/** Until somebody wishes for something else: another spec, or another restart. */
-export function isInForce({ cluster: { metadata } }: ClusterSnapshot, cancelled: Cancelled): boolean {
-  const restartAt = metadata.annotations?.[annotations.restartAt];
-  return cancelled.generation === metadata.generation && cancelled.restartAt === restartAt;
+/** Until somebody wishes for something else: another spec, another restart, or another upgrade. */
+export function isInForce(snapshot: ClusterSnapshot, cancelled: Cancelled): boolean {
+  const { restartAt, upgrade } = readWishes(snapshot);
+  const isSameSpec = cancelled.generation === snapshot.cluster.metadata.generation;
+  return isSameSpec && cancelled.restartAt === restartAt && cancelled.upgrade === upgrade;
+}
+
+/** What asks for changes beside the spec. */
+function readWishes(snapshot: ClusterSnapshot) {
+  return {
+    restartAt: snapshot.cluster.metadata.annotations?.[annotations.restartAt] || undefined,
+    upgrade: upgradedImage(snapshot)?.by || undefined,
+  };
 }
 
 export function isSameCancellation(one: Cancelled, other: Cancelled | undefined): boolean {
@@ -56,10 +67,20 @@ export function wind(decision: Decision): Decision | undefined {
   return undo && { ...undo, ...(kind && { kind }), message: `Cancelled, and taken back: ${undo.message}` };
 }
 
+/** What becomes of the part that was done already. */
+const remains: Partial<Record<OrchestrationKind, string>> = {
+  Upgrade: 'Pods that were replaced go back to what they were made of.',
+  Reconfigure:
+    'Nodes and pods that were changed go back to what they had; a setting that every node has accepted is kept, also if it only counts from the next start of each.',
+  Restart: 'A restart cannot be undone: pods that were restarted stay so, the others are left alone.',
+  GrowVolumes: 'A volume cannot be made smaller: those that were asked to grow do.',
+};
+
 export function explainCancellation({ kind, why, generation }: Cancelled): string {
   const cause =
     why === 'Failed'
-      ? `${kind} was given up because a step of it failed, and what could be taken back was`
-      : `${kind} was cancelled (annotation ${annotations.cancel}); what it had done and could not take back stays`;
-  return `${cause}. It is not begun again for generation ${generation} of the spec: set the spec to what you want, or change it in any way to begin anew.`;
+      ? `${kind} was given up because a step of it took too long.`
+      : `${kind} was cancelled (annotation ${annotations.cancel}).`;
+  const rest = remains[kind] ?? 'What it had done and could not take back stays.';
+  return `${cause} ${rest} It is not begun again for generation ${generation} of the spec: set the spec to what you want, or change it in any way to begin anew.`;
 }

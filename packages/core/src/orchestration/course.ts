@@ -3,7 +3,7 @@ import type { Decision, PlanView } from '../decision.ts';
 import { cancel, isInForce, readCancellation, wind } from './cancellation.ts';
 import { callPerson, isOverdue, tryAgain } from './deadline.ts';
 import { findHold, type Hold } from './hold.ts';
-import { isOwnDoing } from './in-hand.ts';
+import { awaitLeaving, isOwnDoing } from './in-hand.ts';
 import { type Begun, describeProgress, isChange, recallBegun } from './progress.ts';
 
 /** What is done now, under which name, and what comes after it. */
@@ -37,7 +37,7 @@ interface Candidate {
 export function chooseCourse(view: PlanView, repair: Decision | undefined, changes: readonly Decision[]): Course {
   const begun = recallBegun(view);
   const running = begun.find(({ kind }) => isChange(kind));
-  const asked = inOrder(changes, running?.kind);
+  const asked = inOrder([...changes, awaitLeaving(view, running)], running?.kind);
   const cancelled = readCancellation(view.snapshot, running ?? asked.map(({ kind = 'Heal' }) => ({ kind }))[0]);
   const stopped = cancelled && isInForce(view.snapshot, cancelled) ? cancelled.kind : undefined;
   const queue = asked.flatMap((decision) =>
@@ -83,7 +83,8 @@ function pick(candidates: readonly Candidate[], mending: Candidate | undefined):
 }
 
 /** One of each kind, the running one first. */
-function inOrder(changes: readonly Decision[], running: OrchestrationKind | undefined): Decision[] {
+function inOrder(all: readonly (Decision | undefined)[], running: OrchestrationKind | undefined): Decision[] {
+  const changes = all.filter((each) => each !== undefined);
   const kinds = new Set([running, ...changes.map(({ kind }) => kind)]);
   return [...kinds].flatMap((kind) => {
     const own = changes.filter((each) => each.kind === kind);
@@ -93,12 +94,13 @@ function inOrder(changes: readonly Decision[], running: OrchestrationKind | unde
 
 /** What is broken by a change belongs to the change: a pod that it replaces, and that is not back yet, is no fault. */
 function nameRepair(view: PlanView, repair: Decision, begun: readonly Begun[]): OrchestrationKind {
-  const { creating, scaling } = view.topology;
+  const { creating, scaling, observedPods, wantedPods } = view.topology;
   if (repair.kind) return repair.kind;
   if (creating || begun.some(({ kind }) => kind === 'Create')) return 'Create';
   const change = begun.find(({ kind }) => isChange(kind));
   if (change) return isOwnDoing(view, change.pods) ? change.kind : 'Heal';
-  return scaling ? 'ScaleReplicas' : 'Heal';
+  const isResized = observedPods !== undefined && observedPods !== wantedPods;
+  return scaling || isResized ? 'ScaleReplicas' : 'Heal';
 }
 
 /** Everything but what is done, in order. While something is mended, a change's own planner may not see that it goes on. */

@@ -1,8 +1,11 @@
 import type { Action } from '../actions.ts';
 import { childNames } from '../builders/names.ts';
 import type { Decision, PlanView } from '../decision.ts';
+import type { PodView } from '../snapshot.ts';
 import { isServing } from '../status/health.ts';
+import { listNames } from '../status/list-names.ts';
 import { isOwner } from '../topology.ts';
+import type { Begun } from './progress.ts';
 
 /**
  * The pods that a change has in hand: those that it takes out of service or adds by this decision, and those of the
@@ -10,6 +13,7 @@ import { isOwner } from '../topology.ts';
  */
 export function findPodsInHand(view: PlanView, decision: Decision, before: readonly string[] = []): string[] {
   const unwell = findUnwell(view);
+  for (const { name } of findLeaving(view)) unwell.add(name);
   const touched = [...findTouched(view, decision), ...findNewcomers(view)];
   const names = new Set([...before.filter((pod) => unwell.has(pod)), ...touched]);
   return [...names].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -18,6 +22,22 @@ export function findPodsInHand(view: PlanView, decision: Decision, before: reado
 /** Whether everything that is wrong is the work of the change that has these pods in hand. */
 export function isOwnDoing(view: PlanView, inHand: readonly string[] = []): boolean {
   return [...findUnwell(view)].every((pod) => inHand.includes(pod));
+}
+
+/** A change that has taken pods away is over when they have gone and are forgotten, not when they are told to go. */
+export function awaitLeaving(view: PlanView, running: Begun | undefined): Decision | undefined {
+  const names = findLeaving(view).flatMap(({ name }) => (running?.pods?.includes(name) ? [name] : []));
+  if (!running || names.length === 0) return undefined;
+  const { kind, step: number, stepsTotal: of = 1, stepName: name = kind } = running;
+  const step = number === undefined ? undefined : { name, number, of };
+  const message = `Waiting until ${listNames(names)} ${names.length === 1 ? 'has' : 'have'} gone.`;
+  const committed = 'Pods that have been told to go cannot be called back.';
+  return { kind, reason: 'WaitingForPods', message, committed, ...(step && { step }) };
+}
+
+/** Pods that the StatefulSet has no place for any more. */
+function findLeaving({ snapshot, topology: { observedPods = Infinity } }: PlanView): readonly PodView[] {
+  return snapshot.pods.filter(({ ordinal }) => ordinal >= observedPods);
 }
 
 /** Pods that are missing, or do not serve in a shard as they should. */

@@ -22,7 +22,7 @@ export function isChange(kind: OrchestrationKind): boolean {
 }
 
 /** What has begun and not ended, as the status tells: what ran last, then what it interrupted. */
-export function recallBegun({ snapshot }: PlanView): Begun[] {
+export function recallBegun({ snapshot }: Pick<PlanView, 'snapshot'>): Begun[] {
   const { orchestration, pendingOrchestrations = [] } = snapshot.cluster.status ?? {};
   return [...(orchestration ? [orchestration] : []), ...pendingOrchestrations.filter(hasBegun)];
 }

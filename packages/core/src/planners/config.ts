@@ -3,6 +3,7 @@ import { announcedSettings } from '../announced.ts';
 import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
 import { buildSettings, type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member } from '../topology.ts';
@@ -15,9 +16,10 @@ export function planConfig(view: PlanView): Decision | undefined {
   const settings = compareSettings(view);
   if (!settings) return undefined;
   const { wanted, inEffect, refusal } = settings;
-  const decision =
-    wanted.hash === inEffect.hash || refusal ? returnTo(view, inEffect, refusal) : moveOn(view, wanted, inEffect);
-  return decision && { kind: 'Reconfigure', disruptive: false, ...decision };
+  const isOver = wanted.hash === inEffect.hash || refusal || findWithdrawn(view.snapshot) === 'Reconfigure';
+  const decision = isOver ? returnTo(view, inEffect, refusal) : moveOn(view, wanted, inEffect);
+  const undo = bringBack(view, inEffect);
+  return decision && { kind: 'Reconfigure', disruptive: false, ...decision, ...(undo && { undo }) };
 }
 
 /** What a person has to correct. Last of all, for it stands in the way of nothing else. */
@@ -43,9 +45,11 @@ function compareSettings({ snapshot, topology, roll }: PlanView) {
   return { wanted, inEffect, refusal };
 }
 
-const TRY: Step = { name: 'Try on one node', number: 1, of: 3 };
-const APPLY: Step = { name: 'Apply on every node', number: 2, of: 3 };
-const KEEP: Step = { name: 'Keep for the next start', number: 3, of: 3 };
+/** Each takes a command or a write, and begins only when every node is well. */
+const limits = { of: 3, timeoutMs: 5 * 60_000, onTimeout: 'rollBack' } as const;
+const TRY: Step = { name: 'Try on one node', number: 1, ...limits };
+const APPLY: Step = { name: 'Apply on every node', number: 2, ...limits };
+const KEEP: Step = { name: 'Keep for the next start', number: 3, ...limits };
 
 function moveOn({ topology: { members } }: PlanView, wanted: NodeSettings, inEffect: NodeSettings): Decision {
   const changes = describeSettingChanges(inEffect, wanted);
@@ -61,13 +65,10 @@ function moveOn({ topology: { members } }: PlanView, wanted: NodeSettings, inEff
 }
 
 /** Brings back who ran ahead, who started with an older file, and who was changed by hand. */
-function returnTo(
-  { topology: { members } }: PlanView,
-  inEffect: NodeSettings,
-  refusal: ConfigRefusal | undefined,
-): Decision | undefined {
-  const ahead = members.filter(({ report }) => report.config.runningHash !== inEffect.hash);
-  if (ahead.length > 0) return { step: APPLY, ...apply(ahead, inEffect, 'Sets the settings in effect on') };
+function returnTo(view: PlanView, inEffect: NodeSettings, refusal: ConfigRefusal | undefined): Decision | undefined {
+  const back = bringBack(view, inEffect);
+  if (back) return back;
+  const { members } = view.topology;
   const drifted = members.filter(({ report }) => (report.config.drift ?? []).length > 0);
   if (drifted.length > 0) return repairDrift(drifted, inEffect);
   // What was refused once may be tried again when it is asked for again.
@@ -75,6 +76,11 @@ function returnTo(
   return resentful.length > 0
     ? { step: APPLY, ...apply(resentful, inEffect, 'Confirms the settings in effect on') }
     : undefined;
+}
+
+function bringBack({ topology: { members } }: PlanView, inEffect: NodeSettings): Decision | undefined {
+  const ahead = members.filter(({ report }) => report.config.runningHash !== inEffect.hash);
+  return ahead.length > 0 ? { step: APPLY, ...apply(ahead, inEffect, 'Sets the settings in effect on') } : undefined;
 }
 
 function repairDrift(drifted: readonly Member[], inEffect: NodeSettings): Decision {

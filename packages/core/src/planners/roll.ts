@@ -1,7 +1,8 @@
 import { annotations } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
-import { type Decision, order, type PlanView } from '../decision.ts';
+import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import { rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseData, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
@@ -17,17 +18,26 @@ export function planRoll(view: PlanView): Decision | undefined {
   const { roll } = view;
   if (roll.outdated.length === 0 && (roll.begun || roll.changes.length === 0)) return undefined;
   const next = roll.begun ? replaceNext(view, roll) : begin(view, roll);
-  return next && { ...next, kind: roll.kind, step: progressOf(view, roll) };
+  if (!next) return undefined;
+  // What it waits for is part of it: a step that began with a wait outside a maintenance window would go on there.
+  const disruptive = next.disruptive ?? !(next.held || isGentle(roll));
+  const name = next.reason === 'PodResized' || isGentle(roll) ? 'Resize pods' : 'Replace pods';
+  const decision = { ...next, disruptive, kind: roll.kind, step: { ...progressOf(view, roll), name } };
+  return roll.withdrawn ? { ...decision, undo: decision } : decision;
 }
 
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
 function begin(view: PlanView, roll: Roll): Decision {
-  const refusal = roll.failed ? undefined : (refuseVersion(view, roll.target) ?? refuseGap(view, roll));
+  const refusal =
+    roll.failed || roll.withdrawn ? undefined : (refuseVersion(view, roll.target) ?? refuseGap(view, roll));
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
-  const isGentle = roll.outdated.every(({ inPlace }) => inPlace);
-  const how = isGentle ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
+  const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
   const message = `${how}: ${describeChanges(roll, roll.changes)}.`;
-  return { reason: 'OrchestrationStarted', message, beginRoll: true, disruptive: !isGentle };
+  return { reason: 'OrchestrationStarted', message, beginRoll: true };
+}
+
+function isGentle({ outdated }: Roll): boolean {
+  return outdated.every(({ inPlace }) => inPlace);
 }
 
 /** A shard without a replica is down while its pod is replaced, and its data is gone where the pod keeps it. */
@@ -74,7 +84,8 @@ function resize({ snapshot }: PlanView, { outdated, target }: Roll): Decision | 
     return { type: 'ResizePod', pod: name, uid, resources: target.resources, template, reason: 'PodResized' };
   });
   const message = `${listNames(chosen.map(({ pod }) => pod.name))} get their new resources while they run.`;
-  return { reason: 'PodResized', message, stages: [actions], events: [{ reason: 'PodResized', message }] };
+  const events = [{ reason: 'PodResized', message }] as const;
+  return { reason: 'PodResized', message, disruptive: false, stages: [actions], events };
 }
 
 /** The one that is under way, else the first that has an outdated pod. */
@@ -128,7 +139,15 @@ function replaceStranger(roll: Roll): Decision | undefined {
   return first && replace(roll, first.pod, 'of no shard');
 }
 
-function progressOf({ snapshot: { pods } }: PlanView, { outdated }: Roll): NonNullable<Decision['step']> {
+/** A pod that does not become what it should is a failure of the roll well before; this is for what nobody has thought of. */
+function progressOf(view: PlanView, { outdated }: Roll): Omit<Step, 'name'> {
+  const { pods } = view.snapshot;
   const done = pods.length - outdated.length;
-  return { name: 'Replace pods', number: Math.min(done + 1, pods.length), of: pods.length };
+  const { readyMs, syncMs } = rollPolicy(view);
+  return {
+    number: Math.min(done + 1, pods.length),
+    of: pods.length,
+    timeoutMs: readyMs + syncMs,
+    onTimeout: 'hold',
+  };
 }

@@ -4,6 +4,10 @@ import type { Decision, PlanView } from '../decision.ts';
 import type { ClaimView } from '../snapshot.ts';
 import { listNames } from '../status/list-names.ts';
 
+const ASK_MS = 5 * 60_000;
+/** Some storage moves the volume meanwhile. */
+const GROW_MS = 60 * 60_000;
+
 /**
  * Volumes grow online (C10). A StatefulSet's claim template cannot change, so a pod that is added later gets a volume of the
  * old size, which is grown here like the others; no StatefulSet is deleted for it.
@@ -32,7 +36,7 @@ function grow(claims: readonly ClaimView[], wanted: string): Decision | undefine
   if (small.length === 0) return undefined;
   const actions = small.map(({ name, uid }): Action => ({ type: 'GrowClaim', claim: name, uid, storage: wanted }));
   const message = `${listNames(small.map(({ name }) => name))} shall grow from ${small[0]?.storage} to ${wanted}.`;
-  const step = { name: 'Ask for larger volumes', number: 1, of: 2 };
+  const step = { name: 'Ask for larger volumes', number: 1, of: 2, timeoutMs: ASK_MS };
   return {
     reason: 'VolumesGrowing',
     message,
@@ -48,7 +52,8 @@ function waitForGrowth(claims: readonly ClaimView[], wanted: string): Decision |
   const waiting = growing.flatMap(({ resizing }) => resizing ?? [])[0];
   const done = `${claims.length - growing.length} of ${claims.length} volumes have ${wanted}`;
   const message = `${done}; ${listNames(growing.map(({ name }) => name))} ${growing.length === 1 ? 'is' : 'are'} growing${waiting ? ` (${waiting})` : ''}.`;
-  return { reason: 'VolumesGrowing', message, step: { name: 'Wait for the volumes', number: 2, of: 2 } };
+  const step = { name: 'Wait for the volumes', number: 2, of: 2, timeoutMs: GROW_MS };
+  return { reason: 'VolumesGrowing', message, step, committed: 'A volume that grows cannot be made smaller.' };
 }
 
 function isSmaller(one: string, other: string): boolean {

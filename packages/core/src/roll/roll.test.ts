@@ -168,6 +168,19 @@ describe('a restart', () => {
     expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
   });
 
+  it('does not begin outside a maintenance window, not even by waiting for a sidecar', () => {
+    const cluster = bear({ spec: { maintenanceWindows: [{ cron: '0 4 * * *', duration: '1m' }] } });
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    cluster.now += 1000;
+    const [mute] = cluster.pods;
+    mute!.heard = false;
+    expect(cluster.reconcile(checkPlan(cluster)).status.orchestration).toBeUndefined();
+    mute!.heard = true;
+    const plans = watch(cluster, 20);
+    expect(deleted(plans)).toEqual([]);
+    expect(condition(plans.at(-1)!, 'Progressing')).toMatchObject({ reason: 'WaitingForMaintenanceWindow' });
+  });
+
   it('is not asked for by a time to come', () => {
     const cluster = bear();
     cluster.annotate('restartAt', new Date(cluster.now + 3_600_000).toISOString());

@@ -11,6 +11,7 @@ import {
 } from '../builders/template-parts.ts';
 import { settingsInEffect } from '../builders/settings.ts';
 import { findStatefulSet, previousDetail } from '../expectation.ts';
+import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
 
 /** A pod that is not made of what it should be made of, or that a person wants to be made anew. */
@@ -24,7 +25,7 @@ export interface OutdatedPod {
 
 /** How far the pods are from what they shall be made of. Derived from what is there; nothing is remembered of the way. */
 export interface Roll {
-  /** The spec; where its pods failed, with what they were made of before. */
+  /** The spec; where its pods failed or it was cancelled, with what they were made of before. */
   readonly target: EffectiveClusterSpec;
   /** The spec, with what all pods were made of when all was well last. */
   readonly good: EffectiveClusterSpec;
@@ -35,6 +36,8 @@ export interface Roll {
   readonly outdated: readonly OutdatedPod[];
   /** The spec as it is was tried and given up. */
   readonly failed: FailedRoll | undefined;
+  /** It was cancelled: pods that were replaced go back. */
+  readonly withdrawn: boolean;
   readonly kind: OrchestrationKind & ('Upgrade' | 'Reconfigure' | 'Restart');
 }
 
@@ -43,14 +46,16 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const { effectiveSpec, failedRoll } = previousDetail(snapshot);
   const good = effectiveSpec ? withTemplateOf(spec, effectiveSpec as EffectiveClusterSpec) : spec;
   const failed = failedRoll && isGivenUp(failedRoll, snapshot) ? failedRoll : undefined;
-  const target = failed ? good : spec;
+  const withdrawn = isWithdrawn(snapshot);
+  const target = failed || withdrawn ? good : spec;
   const goodParts = templateParts(cluster, good);
   const wanted = templateParts(cluster, target);
   // A pod of an operator that did not write it, or not all of it, is of the last good template.
   const changesOf = (text: string | undefined) => changedParts({ ...goodParts, ...(text && parseParts(text)) }, wanted);
   const restartAt = restartTime(snapshot);
   const kept = settingsInEffect(snapshot)?.hash;
-  const restartsFor = (pod: PodView) => (pod.report?.config.runningHash === kept ? settingsToStart(pod) : []);
+  const restartsFor = (pod: PodView) =>
+    pod.report?.config.runningHash === kept && !withdrawn ? settingsToStart(pod) : [];
   const outdated = pods
     .map((pod): OutdatedPod & { isDue: boolean } => {
       const changes = changesOf(pod.annotations[annotations.template]);
@@ -73,11 +78,17 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
     begun: statefulSet !== undefined && changesOf(templateOf(statefulSet)).length === 0 && isObserved(statefulSet),
     outdated,
     failed,
+    withdrawn,
     kind: kindOf(
       changes.length > 0 ? changes : outdated.flatMap((each) => each.changes),
       outdated.some(({ pod }) => restartsFor(pod).length > 0),
     ),
   };
+}
+
+function isWithdrawn(snapshot: ClusterSnapshot): boolean {
+  const kind = findWithdrawn(snapshot);
+  return kind === 'Upgrade' || kind === 'Reconfigure';
 }
 
 /** What is different, for people. */

@@ -40,8 +40,9 @@ export function refuseData({ topology }: PlanView, { valkeyImage }: EffectiveClu
   return `spec.valkeyImage.tag is "${valkeyImage.tag}", but there are hashes whose fields have a time to live of their own (HEXPIRE, HSETEX), on ${names}, and no Valkey before 9.0 can hold them. No pod is replaced. Remove these fields' times to live (HPERSIST), or set the tag back.`;
 }
 
+/** Of the primaries: a replica of a later version, such as the canary of an upgrade, holds nothing that they do not. */
 export function newestRunning({ topology }: PlanView): ValkeyVersion | undefined {
-  const versions = topology.members.flatMap(({ report }) => parseVersion(report.process.version ?? '') ?? []);
+  const versions = topology.shards.flatMap(({ primary }) => parseVersion(primary.report.process.version ?? '') ?? []);
   return versions.toSorted((a, b) => compareVersions(b, a))[0];
 }
 

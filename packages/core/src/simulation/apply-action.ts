@@ -24,7 +24,8 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
       cluster.volume(ordinalOf(action.claim)).storage = action.storage;
       return true;
     case 'DeletePod':
-      cluster.losePod(ordinalOf(action.pod));
+      // Without a volume of its own the data is in the pod.
+      cluster.losePod(ordinalOf(action.pod), { volume: !cluster.spec.pvc });
       return true;
     case 'ResizePod': {
       const pod = cluster.pods.find(({ uid }) => uid === action.uid);

@@ -15,6 +15,9 @@ export function modelCluster(snapshot: ClusterSnapshot): SimulatedCluster {
   model.kubernetesNodes = placesOf(snapshot);
   for (const child of snapshot.children) model.children.set(`${child.kind}/${child.metadata.name}`, child);
   for (const pod of snapshot.pods) model.pods.push({ ...model.makePod(pod.ordinal), ...modelPod(pod, snapshot) });
+  // Who is replaced comes back where it was, as far as anybody can tell.
+  for (const { ordinal, kubernetesNode: name, zone } of model.pods)
+    model.homes.set(ordinal, { name, zone, ready: true });
   model.pods.sort((a, b) => a.ordinal - b.ordinal);
   for (const { ordinal, storage } of snapshot.claims) model.volume(ordinal).storage = storage;
   // What the nodes would have written down by now.

@@ -80,6 +80,8 @@ export class SimulatedCluster {
   };
   /** Where pods go, by ordinal, and again from the first. */
   kubernetesNodes: readonly KubernetesNodeView[];
+  /** Ordinals that go to a node of their own. */
+  readonly homes = new Map<number, KubernetesNodeView>();
   /** Before each name that it gives, so that none is one of another's. */
   origin = '';
   #serial = 0;
@@ -287,7 +289,8 @@ export class SimulatedCluster {
   }
 
   makePod(ordinal: number): SimulatedPod {
-    const { name: kubernetesNode = '', zone = '' } = this.kubernetesNodes[ordinal % this.kubernetesNodes.length] ?? {};
+    const home = this.homes.get(ordinal) ?? this.kubernetesNodes[ordinal % this.kubernetesNodes.length];
+    const { name: kubernetesNode = '', zone = '' } = home ?? {};
     const name = this.names.pod(ordinal);
     const { template } = (this.children.get(`StatefulSet/${this.names.statefulSet}`)?.['spec'] ??
       {}) as StatefulSetSpec;

@@ -47,6 +47,7 @@ export function hear(listener: SimulatedNode, speaker: SimulatedNode): void {
   line.epoch = speaker.epoch;
   if (speaker.role === 'replica') {
     line.slots = SlotSet.empty;
+    if (listener.primaryId === speaker.id) skip(listener, speaker);
     return;
   }
   let granted = speaker.slots;
@@ -67,6 +68,11 @@ export function hear(listener: SimulatedNode, speaker: SimulatedNode): void {
   if (!own.isEmpty && listener.epoch < speaker.epoch) lose(listener, own, speaker.id);
   if (!own.isEmpty && listener.epoch >= speaker.epoch) granted = granted.difference(own);
   line.slots = granted;
+}
+
+/** Nobody follows a follower. */
+function skip(listener: SimulatedNode, { primaryId }: SimulatedNode): void {
+  if (primaryId !== undefined && listener.table.has(primaryId)) follow(listener, primaryId);
 }
 
 export function follow(node: SimulatedNode, primaryId: string): void {

@@ -1,17 +1,18 @@
+import { classifySetting, nearestSetting, versionOfImageTag } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
-import type { PodView } from '../snapshot.ts';
+import type { ClusterSnapshot, PodView } from '../snapshot.ts';
 import { isFresh } from '../topology.ts';
 import type { Finding } from './health.ts';
 import { listNames } from './list-names.ts';
 import { formatTime } from './time.ts';
 
-type Check = (pod: PodView, now: number) => Finding | undefined;
+type Check = (pod: PodView, snapshot: ClusterSnapshot) => Finding | undefined;
 
 /** What keeps pods from working that a person can see to, worst first; one finding per kind, however many pods have it. */
-export function findPodProblems({ snapshot: { pods, now } }: PlanView): Finding[] {
+export function findPodProblems({ snapshot }: PlanView): Finding[] {
   return [cannotPull, rejectsSettings, doesNotStart, isUnschedulable, isSilent].flatMap((check) => {
-    const affected = pods
-      .map((pod) => ({ pod, finding: check(pod, now) }))
+    const affected = snapshot.pods
+      .map((pod) => ({ pod, finding: check(pod, snapshot) }))
       .filter(({ finding }) => finding !== undefined);
     const [first, ...others] = affected;
     if (!first?.finding) return [];
@@ -55,7 +56,7 @@ const doesNotStart: Check = ({ name, waiting, report }) => {
   };
 };
 
-const rejectsSettings: Check = ({ name, report, waiting }) => {
+const rejectsSettings: Check = ({ name, report, waiting }, { spec }) => {
   const gate = report?.process.gate;
   const message =
     findFatalSetting(waiting) ||
@@ -64,9 +65,18 @@ const rejectsSettings: Check = ({ name, report, waiting }) => {
   if (!message) return undefined;
   return {
     reason: 'ConfigRejected',
-    message: `Valkey in pod ${name} refuses a setting: ${message}. Correct spec.config.`,
+    message: `Valkey in pod ${name} refuses a setting: ${message}.${suggestSetting(message, spec.valkeyImage.tag)} Correct spec.config.`,
   };
 };
+
+/** For a name that this version does not have. */
+function suggestSetting(refusal: string, tag: string): string {
+  const version = versionOfImageTag(tag);
+  const [name = ''] = refusal.split(' ');
+  if (!version || classifySetting(version, name) !== 'unknown') return '';
+  const nearest = nearestSetting(version, name);
+  return nearest ? ` Did you mean ${nearest}?` : '';
+}
 
 /** Valkey ends on a setting that it refuses, and says in its last lines which one and why. */
 function findFatalSetting(waiting: PodView['waiting']): string | undefined {
@@ -85,7 +95,7 @@ export function findStuck({ waiting }: PodView): string | undefined {
 const isUnschedulable: Check = ({ name, unschedulable }) =>
   unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}` } : undefined;
 
-const isSilent: Check = (pod, now) => {
+const isSilent: Check = (pod, { now }) => {
   const { name, phase, report, createdAt } = pod;
   if (phase !== 'Running') return undefined;
   if (report ? isFresh(pod, now) : now - createdAt < FIRST_WORD_MS) return undefined;

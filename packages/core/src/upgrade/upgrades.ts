@@ -75,12 +75,13 @@ function start(view: PlanView, upgrade: ValkeyUpgrade): Step {
 }
 
 function watchRunning(view: PlanView, { insteadOf }: UpgradedImage): Step {
-  const { changes, outdated, begun, failed, good } = view.roll;
-  if (failed) {
+  const { changes, outdated, begun, failed, withdrawn, good } = view.roll;
+  const end = failed?.message ?? (withdrawn ? 'it was cancelled' : undefined);
+  if (end) {
     // Where an upgrade before this one had its way, that is what to go back to.
     const before = { insteadOf, name: good.valkeyImage.name, tag: good.valkeyImage.tag, by: '' };
     const upgraded = formatImage(good.valkeyImage) === insteadOf ? 'none' : before;
-    return { news: { phase: 'RollingBack', reason: 'RolledBack', message: `Goes back: ${failed.message}.` }, upgraded };
+    return { news: { phase: 'RollingBack', reason: 'RolledBack', message: `Goes back: ${end}.` }, upgraded };
   }
   const isDone = begun && changes.length === 0 && outdated.length === 0 && assessHealth(view).shortcomings.length === 0;
   if (isDone)

@@ -193,7 +193,7 @@ export class ClusterController {
     ]);
     checkpoint('after', point, cluster);
     // Only now that the status does not have them any more: another look would count them again.
-    if (writes[0] === 'written') for (const ended of plan.ended ?? []) metrics.countEnded(ended);
+    if (writes[upgrades.length] === 'written') for (const ended of plan.ended ?? []) metrics.countEnded(ended);
     if (writes.includes('stale')) return STALE_MS;
     return holdMs > 0 ? holdMs : undefined;
   }

@@ -5,30 +5,20 @@ import { aCluster } from '../testing/builders.ts';
 import { aPlan } from '../testing/plans.ts';
 import { createCrashPoints, namePoint } from './crash-points.ts';
 
-const crashing = (wanted: string) => {
-  const cluster = aCluster();
-  cluster.metadata.annotations = { [annotations.crashAt]: wanted };
-  return cluster;
-};
-
-test('the process ends at the n-th occurrence of a point, before or after it, in one term alone', () => {
+test('the process ends at each of the points that the annotation names, on the side that it names', () => {
   const crashes: string[] = [];
-  const run = (term: number, wanted: string) => {
-    const checkpoint = createCrashPoints(term, () => crashes.push(wanted));
-    for (let time = 0; time < 3; time += 1) {
-      checkpoint('before', 'Create/LabelPod', crashing(wanted));
-      checkpoint('after', 'Create/LabelPod', crashing(wanted));
-    }
-  };
-  run(4, 'Create/LabelPod#2/after@4');
-  run(5, 'Create/LabelPod#2/after@4');
-  run(4, 'Create/LabelPod#4/after@4');
-  run(4, 'Create/DeletePod#1/after@4');
-  expect(crashes).toEqual(['Create/LabelPod#2/after@4']);
+  const checkpoint = createCrashPoints((moment, point) => crashes.push(`${moment} ${point}`));
+  const cluster = aCluster();
+  cluster.metadata.annotations = { [annotations.crashAt]: 'Create/LabelPod/after;Create/DeletePod/before' };
+  for (const point of ['Create/LabelPod', 'Create/DeletePod', 'Create/ResizePod']) {
+    checkpoint('before', point, cluster);
+    checkpoint('after', point, cluster);
+  }
+  expect(crashes).toEqual(['after Create/LabelPod', 'before Create/DeletePod']);
 });
 
 test('without an annotation nothing ends', () => {
-  createCrashPoints(1, () => expect.unreachable())('before', 'Create/LabelPod', aCluster());
+  createCrashPoints(() => expect.unreachable())('before', 'Create/LabelPod', aCluster());
 });
 
 test('a point is named by operation and action', () => {

@@ -1,8 +1,10 @@
 import { annotations, type ValkeyCluster } from '@valkey-operator/api';
 import type { Action, Plan } from '@valkey-operator/core';
 
+export type Moment = 'before' | 'after';
+
 /** Told before and after every write and every command, by name. */
-export type Checkpoint = (moment: 'before' | 'after', point: string, cluster: ValkeyCluster) => void;
+export type Checkpoint = (moment: Moment, point: string, cluster: ValkeyCluster) => void;
 
 export const noCheckpoint: Checkpoint = () => {};
 
@@ -16,18 +18,12 @@ export function namePoint({ status }: Pick<Plan, 'status'>, action: Action | 'Wr
 }
 
 /**
- * For tests, and only with --crash-points: the process ends itself, as a crash would, at the point that an annotation of the
- * cluster names: `<point>#<n>/<before|after>@<term>`, the n-th time since the annotation is there. Bound to a term, so that
- * the next process goes on.
+ * For tests, and only with --crash-points: the process ends itself, as a crash would, at the first of the points that an
+ * annotation of the cluster names, each as `<point>/<before|after>`, with semicolons between them.
  */
-export function createCrashPoints(term: number, crash: () => void): Checkpoint {
-  const counts = new Map<string, number>();
+export function createCrashPoints(crash: (moment: Moment, point: string) => void): Checkpoint {
   return (moment, point, { metadata }) => {
-    const wanted = metadata.annotations?.[annotations.crashAt];
-    if (wanted === undefined) return;
-    const key = `${metadata.uid} ${wanted} ${point}/${moment}`;
-    const count = (counts.get(key) ?? 0) + 1;
-    counts.set(key, count);
-    if (wanted === `${point}#${count}/${moment}@${term}`) crash();
+    const wanted = metadata.annotations?.[annotations.crashAt]?.split(';') ?? [];
+    if (wanted.includes(`${point}/${moment}`)) crash(moment, point);
   };
 }

@@ -1,0 +1,121 @@
+import type { ValkeyUpgrade } from '@valkey-operator/api';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
+import { describe, expect, it } from 'vitest';
+import type { Plan } from '../actions.ts';
+import { settingsInEffect } from '../builders/settings.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { checkPlan } from '../testing/check-plan.ts';
+import { bear, condition, countKeptSlots, settle } from '../testing/settle.ts';
+
+const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
+const old = { spec: { valkeyImage: image('8.1') } };
+const count = ({ pods }: SimulatedCluster, tag: string) => pods.filter((pod) => pod.image.endsWith(`:${tag}`)).length;
+const uids = ({ pods }: SimulatedCluster) => pods.map(({ uid }) => uid);
+
+/** Seconds pass until something is so; the last plan. */
+function until(cluster: SimulatedCluster, isSo: () => boolean): Plan {
+  for (let second = 0; second < 100; second += 1) {
+    const plan = cluster.reconcile(checkPlan(cluster));
+    if (isSo()) return plan;
+    cluster.tick();
+  }
+  throw new Error('never so');
+}
+
+describe('an upgrade that is cancelled', () => {
+  it('takes back the pods that it had replaced, under its id, and is not begun again until the spec changes', () => {
+    const cluster = bear(old);
+    cluster.change({ valkeyImage: image('9.1') });
+    const { id } = until(cluster, () => count(cluster, '9.1') === 3).status.orchestration!;
+    cluster.annotate('cancel', id);
+    const back = cluster.reconcile(checkPlan(cluster));
+    expect(back.status).toMatchObject({ orchestration: { id, kind: 'Upgrade' }, cancelled: { id, kind: 'Upgrade' } });
+    const plan = settle(cluster, 300);
+    expect(count(cluster, '8.1')).toBe(6);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(condition(plan, 'Progressing')).toMatchObject({ status: 'False', reason: 'Cancelled' });
+    expect(plan.detail.orchestrationLog?.at(-1)).toMatchObject({ orchestration: id, outcome: 'Cancelled' });
+    cluster.change({});
+    settle(cluster, 300);
+    expect(count(cluster, '9.1')).toBe(6);
+  });
+
+  it('before it has begun touches nothing', () => {
+    const cluster = bear(old);
+    const before = uids(cluster);
+    cluster.annotate('cancel');
+    cluster.change({ valkeyImage: image('9.1') });
+    expect(condition(settle(cluster, 20), 'Progressing')).toMatchObject({ reason: 'Cancelled' });
+    expect(uids(cluster)).toEqual(before);
+  });
+
+  it('and was asked for by a ValkeyUpgrade ends it, and another one can begin', () => {
+    const cluster = bear(old);
+    const ask = (name: string): ValkeyUpgrade => {
+      const { metadata, apiVersion } = cluster.cluster;
+      const spec = { clusterRef: { name: metadata.name }, targetVersion: '9.1', rollbackOnFailure: true };
+      const upgrade = { apiVersion, kind: 'ValkeyUpgrade', metadata: { ...metadata, name }, spec } as ValkeyUpgrade;
+      cluster.upgrades.push(upgrade);
+      return upgrade;
+    };
+    const upgrade = ask('first');
+    until(cluster, () => count(cluster, '9.1') === 1);
+    cluster.annotate('cancel');
+    settle(cluster, 300);
+    expect(upgrade.status?.phase).toBe('RolledBack');
+    expect(count(cluster, '8.1')).toBe(6);
+    ask('second');
+    until(cluster, () => count(cluster, '9.1') === 6);
+  });
+});
+
+it('a restart that is cancelled leaves alone who was not restarted yet, and says that the others stay so', () => {
+  const cluster = bear();
+  const before = uids(cluster);
+  cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+  cluster.now += 1000;
+  const left = () => uids(cluster).filter((uid) => before.includes(uid)).length;
+  until(cluster, () => left() === 4);
+  cluster.annotate('cancel');
+  const { message } = condition(settle(cluster), 'Progressing');
+  expect(message).toContain('A restart cannot be undone');
+  expect(left()).toBe(4);
+});
+
+describe('a setting that is cancelled', () => {
+  const ran = ({ pods }: SimulatedCluster) => pods.filter(({ settings }) => settings.settings['hz'] === '20').length;
+
+  it.each([1, 2])('in step %i is taken back from every node that has it', (step) => {
+    const cluster = bear();
+    cluster.change({ config: { hz: '20' } });
+    for (let look = 0; look < step; look += 1) cluster.reconcile(checkPlan(cluster));
+    expect(ran(cluster)).toBe(step === 1 ? 1 : 6);
+    cluster.annotate('cancel');
+    expect(cluster.reconcile(checkPlan(cluster)).status.orchestration?.message).toContain('Cancelled, and taken back');
+    expect(condition(settle(cluster), 'Progressing')).toMatchObject({ reason: 'Cancelled' });
+    expect(ran(cluster)).toBe(0);
+    expect(settingsInEffect(cluster.snapshot())?.settings['hz']).toBeUndefined();
+  });
+
+  it('when it is kept already and waits for restarts ends these', () => {
+    const cluster = bear();
+    const before = uids(cluster);
+    cluster.change({ config: { databases: '32' } });
+    until(cluster, () => uids(cluster).some((uid) => !before.includes(uid)));
+    cluster.annotate('cancel');
+    settle(cluster, 60);
+    expect(uids(cluster).filter((uid) => before.includes(uid))).toHaveLength(5);
+  });
+});
+
+it('replicas that are on their way out go, though that is cancelled, and it says why', () => {
+  const cluster = bear({ replicas: 2 });
+  cluster.change({ replicasPerMaster: 1 });
+  until(cluster, () => cluster.podCount === 6);
+  cluster.annotate('cancel');
+  const { status } = cluster.reconcile(checkPlan(cluster));
+  expect(status.orchestration?.message).toContain('cannot be called back');
+  settle(cluster);
+  expect(cluster.pods).toHaveLength(6);
+});
