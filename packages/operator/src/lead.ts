@@ -6,7 +6,7 @@ import type { Authorities } from './certificates/authorities.ts';
 import { RepairBook } from './cluster/repair-book.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
 import { CommandPace } from './cluster/command-pace.ts';
-import { createCrashPoints, type Moment, noCheckpoint } from './cluster/crash-points.ts';
+import { crashLoudly, createCrashPoints, noCheckpoint } from './cluster/crash-points.ts';
 import { createSnapshotRecorder, noRecorder } from './cluster/snapshot-recorder.ts';
 import { fenceWrites } from './fence-writes.ts';
 import { dropLeaderLabel, takeLeaderLabel } from './leader-label.ts';
@@ -65,7 +65,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     events,
     plan: planAhead,
     pace: new CommandPace(),
-    checkpoint: crashPoints ? createCrashPoints(crash) : noCheckpoint,
+    checkpoint: crashPoints ? createCrashPoints(crashLoudly) : noCheckpoint,
     operator: { version, namespace, trustDomain, term: epoch },
     repairs: new RepairBook(),
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
@@ -84,11 +84,6 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     // Not through the fence: to step back is allowed at any time.
     await dropLeaderLabel(new KubeClient({ transport, onCall }), namespace, podName).catch(warn);
     log.info({ epoch }, 'not leading any more');
-  }
-
-  function crash(moment: Moment, point: string): void {
-    log.warn({ point, moment }, 'crash point');
-    process.kill(process.pid, 'SIGKILL');
   }
 
   function sessionOptions({ credentials, onRefused, reports }: LeadContext, leaderEpoch: number) {

@@ -1,7 +1,8 @@
+import { writeSync } from 'node:fs';
 import { annotations, type ValkeyCluster } from '@valkey-operator/api';
 import type { Action, Plan } from '@valkey-operator/core';
 
-export type Moment = 'before' | 'after';
+type Moment = 'before' | 'after';
 
 /** Told before and after every write and every command, by name. */
 export type Checkpoint = (moment: Moment, point: string, cluster: ValkeyCluster) => void;
@@ -26,4 +27,10 @@ export function createCrashPoints(crash: (moment: Moment, point: string) => void
     const wanted = metadata.annotations?.[annotations.crashAt]?.split(';') ?? [];
     if (wanted.includes(`${point}/${moment}`)) crash(moment, point);
   };
+}
+
+/** Past the logger, which would not come to write it any more. */
+export function crashLoudly(moment: Moment, point: string): void {
+  writeSync(process.stdout.fd, `${JSON.stringify({ level: 'warn', point, moment, msg: 'crash point' })}\n`);
+  process.kill(process.pid, 'SIGKILL');
 }
