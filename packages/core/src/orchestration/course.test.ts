@@ -81,6 +81,22 @@ describe('an operation', () => {
     expect(eventsOf(plans, 'OrchestrationStarted')).toHaveLength(1);
   });
 
+  it('has its name also before a new operator has heard of anybody', () => {
+    const cluster = bear();
+    cluster.change({ replicasPerMaster: 2 });
+    const forget = () => {
+      for (const pod of cluster.pods) Object.assign(pod, { heard: false, lastReport: undefined });
+    };
+    const plans = [0, 1, 2].map(() => {
+      forget();
+      const plan = cluster.reconcile(checkPlan(cluster));
+      for (const pod of cluster.pods) pod.heard = true;
+      cluster.tick();
+      return plan;
+    });
+    expect(kindsOf([...plans, ...follow(cluster)])).toEqual(['ScaleReplicas']);
+  });
+
   it('counts the attempts of a step whose actions fail', () => {
     const cluster = bear();
     cluster.change({ replicasPerMaster: 2 });

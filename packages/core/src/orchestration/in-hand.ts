@@ -21,7 +21,9 @@ export function findPodsInHand(view: PlanView, decision: Decision, before: reado
 
 /** Whether everything that is wrong is the work of the change that has these pods in hand. */
 export function isOwnDoing(view: PlanView, inHand: readonly string[] = []): boolean {
-  return [...findUnwell(view)].every((pod) => inHand.includes(pod));
+  // An operator that has just started has heard of nobody yet, and the kubelet knows better.
+  const unheard = view.snapshot.pods.filter(({ ready, report }) => ready && !report).map(({ name }) => name);
+  return [...findUnwell(view)].every((pod) => inHand.includes(pod) || unheard.includes(pod));
 }
 
 /** A change that has taken pods away is over when they have gone and are forgotten, not when they are told to go. */

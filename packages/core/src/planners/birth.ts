@@ -18,8 +18,8 @@ export function planBirth(view: PlanView): Decision | undefined {
   const { shards, silent, formed, creating, shardCount } = topology;
   const isUnborn = shards.length === 0 && silent.every(({ slots }) => slots.isEmpty);
   if (!isUnborn) return creating && shards.length === shardCount ? attachFree(topology) : undefined;
-  const kind = formed ? 'Heal' : 'Create';
-  const wait = { kind, reason: 'WaitingForPods', message: describeWait(topology) } as const;
+  const naming = formed ? {} : ({ kind: 'Create' } as const);
+  const wait: Decision = { ...naming, reason: 'WaitingForPods', message: describeWait(topology) };
   if (!isEmptyHanded(topology)) return wait;
 
   if (topology.strays.length > 0) return freeStrays(topology);
@@ -39,7 +39,7 @@ export function planBirth(view: PlanView): Decision | undefined {
     return isUnmet(primary) ? [setEpoch(primary, index + 1), addSlots] : [addSlots];
   });
   return {
-    kind,
+    ...naming,
     reason: 'Creating',
     message: `The nodes have started; ${placed.length} primaries share the slots among them and get their replicas.`,
     stages: stagesOf(
