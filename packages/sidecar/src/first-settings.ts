@@ -1,4 +1,4 @@
-import { hasFeature, parseVersion } from '@valkey-operator/valkey';
+import { hasFeature, knowsSetting, parseVersion } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 import type { Log } from './log.ts';
 import type { ValkeyFacts } from './valkey-facts.ts';
@@ -7,6 +7,8 @@ export interface FirstSettings {
   readonly nodeTimeoutMs: number;
   readonly log: Log;
 }
+
+const MANUAL_FAILOVER = 'cluster-manual-failover-timeout';
 
 /** What is set when a Valkey answers this sidecar for the first time. */
 export async function setFirstSettings(
@@ -21,6 +23,8 @@ export async function setFirstSettings(
     'cluster-node-timeout': String(nodeTimeoutMs),
     // The backstop where a SIGTERM comes without preStop. It would keep an older Valkey from starting.
     ...(version && hasFeature(version, 'shutdownOnSigtermFailover') && { 'shutdown-on-sigterm': 'failover' }),
+    // A primary takes no writes while it waits for its successor to be elected; Valkey's own limit is 5 s.
+    ...(version && knowsSetting(version, MANUAL_FAILOVER) && { [MANUAL_FAILOVER]: '2000' }),
   };
   await connection
     .call(['CONFIG', 'SET', ...Object.entries(settings).flat()], { timeoutMs: 1000 })

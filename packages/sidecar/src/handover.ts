@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterNode } from '@valkey-operator/valkey';
 import { connect } from '@valkey-operator/valkey/connection';
-import { listAccepted } from './accepted-replica.ts';
+import { isElectable } from './electable.ts';
 import type { Log } from './log.ts';
 import type { ValkeyFacts } from './valkey-facts.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
@@ -59,9 +59,8 @@ export async function handOver(watch: ValkeyWatch, log: Log, signal: AbortSignal
       continue;
     }
     if (!isServingPrimary(facts)) return finishAsReplica(watch, facts, result);
-    const accepted = await listAccepted((...args) => watch.call(...args)).catch((): string[] => []);
-    const [best] = chooseCandidates(facts).filter(({ id }) => accepted.includes(id));
-    if (!best) {
+    const [best] = chooseCandidates(facts);
+    if (!best || !(await isElectable(best, facts.cluster?.nodes ?? []))) {
       result = { outcome: 'not-possible', message: 'no replica is in sync' };
       // One that is just copying is worth waiting for, within the time there is.
       if (eligibleReplicas(facts).length === 0) return result;

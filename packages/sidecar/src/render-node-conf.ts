@@ -62,7 +62,8 @@ export function renderNodeConf({ settings }: NodeSettings, environment: Environm
 
 /** What the sidecar sets for its node beside the settings of the spec. */
 export function listOwnedDirectives(environment: Environment): string[] {
-  return Object.keys({ ...defaults, ...ownedDirectives(environment), 'shutdown-on-sigterm': '' });
+  const first = { 'shutdown-on-sigterm': '', 'cluster-manual-failover-timeout': '' };
+  return Object.keys({ ...defaults, ...ownedDirectives(environment), ...first });
 }
 
 export function nodeTimeoutMs({ settings }: NodeSettings): number {

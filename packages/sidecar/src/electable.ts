@@ -1,0 +1,54 @@
+import { type ClusterNode, expectText, parseClusterNodes, parseClusterShards } from '@valkey-operator/valkey';
+import { connect } from '@valkey-operator/valkey/connection';
+
+type Address = Pick<ClusterNode, 'id' | 'ip' | 'port'>;
+
+/** What a node says to any client: its table, and who is in a shard with whom. */
+export interface NodeWord {
+  readonly nodes: readonly ClusterNode[];
+  readonly shards: readonly (readonly string[])[];
+}
+
+const TIMEOUT_MS = 500;
+
+/**
+ * Whether a coordinated failover to this replica comes off at once. Others hear by gossip that it has restarted with another
+ * address or was made a replica, some seconds late, and meanwhile writes would stop for nothing:
+ * - the old primary does not listen to one that it does not take for its replica, and where it counts it to another shard it
+ *   becomes a primary without slots that keeps its keys, instead of its replica;
+ * - a primary sends its vote by its own link to the candidate, and to nowhere while it has none.
+ */
+export async function isElectable(
+  candidate: Address,
+  nodes: readonly ClusterNode[],
+  ask: (node: Address) => Promise<NodeWord> = askNode,
+): Promise<boolean> {
+  const primaries = nodes.filter(({ role, slots }) => role === 'primary' && !slots.isEmpty);
+  const [own, ...voters] = await Promise.all(
+    [candidate, ...primaries].map((node) => ask(node).catch((): NodeWord => ({ nodes: [], shards: [] }))),
+  );
+  // By its own word: where nodes announce other addresses to clients, all of these words have them.
+  const self = own && findSelf(own);
+  if (!self) return false;
+  const isReached = ({ nodes: table }: NodeWord) =>
+    table.some(({ id, ip, linkConnected }) => id === self.id && ip === self.ip && linkConnected);
+  const isMajority = voters.filter(isReached).length > primaries.length / 2;
+  return isMajority && voters.some((voter) => isReached(voter) && isAcceptedBy(voter, self));
+}
+
+function isAcceptedBy(primary: NodeWord, { id }: ClusterNode): boolean {
+  const own = findSelf(primary)?.id ?? '';
+  const follows = primary.nodes.some((node) => node.id === id && node.primaryId === own);
+  return follows && primary.shards.some((mates) => mates.includes(own) && mates.includes(id));
+}
+
+function findSelf({ nodes }: NodeWord): ClusterNode | undefined {
+  return nodes.find(({ myself }) => myself);
+}
+
+async function askNode({ ip, port }: Address): Promise<NodeWord> {
+  using connection = await connect({ address: { host: ip, port }, timeoutMs: TIMEOUT_MS });
+  const call = (...args: string[]) => connection.call(args, { timeoutMs: TIMEOUT_MS });
+  const [table, shards] = await Promise.all([call('CLUSTER', 'NODES'), call('CLUSTER', 'SHARDS')]);
+  return { nodes: parseClusterNodes(expectText(table)), shards: parseClusterShards(shards) };
+}
