@@ -3,7 +3,7 @@ import { defineResource, type KubeObject } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { expectText, keySlot } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
+import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
 
 /** Clusters that are brought to another version and back, and rolled for other reasons, under load (C4). */
@@ -98,12 +98,12 @@ describe('a way back', () => {
   test('is refused while a hash is there that the older version cannot hold, and says where', async () => {
     const before = await uids(cluster);
     const primaries = await cluster.primaries();
-    const { ip, pod } = primaries.find(({ self }) => self.slots.has(keySlot('hash')))!;
+    const { ip } = primaries.find(({ self }) => self.slots.has(keySlot('hash')))!;
     await call(ip, ['HSET', 'hash', 'field', 'value']);
     await call(ip, ['HEXPIRE', 'hash', '1000', 'FIELDS', '1', 'field']);
     await cluster.apply({ ...kept, ...image('8.1'), ...back });
     const { message } = await cluster.waitForReason('Degraded', ['InvalidSpec']);
-    expect(message).toMatch(new RegExp(`time to live of their own.*${pod}`));
+    expect(message).toMatch(/time to live of their own.*on climb-\d/);
     expect(await uids(cluster)).toEqual(before);
     await call(ip, ['DEL', 'hash']);
   });
@@ -120,6 +120,25 @@ describe('a cluster without volumes', () => {
     await cluster.delete();
     await bear(light, image('8.0'));
     expect(await roll(light, () => light.apply(image('9.1')))).toEqual([line('9.1')]);
+  });
+
+  test('leaves a node that is drained, one pod at a time, and primaries hand over before they go (D4)', async () => {
+    const [{ kubernetesNode }] = (await light.primaries()) as [Member];
+    const there = async () => (await light.pods()).filter(({ spec }) => spec?.nodeName === kubernetesNode).length;
+    expect(await there()).toBeGreaterThan(0);
+    try {
+      const { gapMs, noiseMs } = await underLoad(light, {
+        fault: async () => {
+          const ours = ['--pod-selector=valkey.io/cr=light', '--delete-emptydir-data', '--timeout=150s'];
+          await lab.kubectl(['drain', kubernetesNode, ...ours]);
+        },
+        heal: () => rolled(light),
+      });
+      expect(await there()).toBe(0);
+      expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
+    } finally {
+      await lab.kubectl(['uncordon', kubernetesNode]);
+    }
   });
 
   test('goes all the way back', async () => {

@@ -57,6 +57,18 @@ describe('when two of three primaries are gone', () => {
   });
 });
 
+describe('a paused cluster', () => {
+  it('is Ready as it is, however many replicas more are wanted, and says that they wait', () => {
+    const cluster = bear();
+    cluster.annotate('paused');
+    cluster.change({ replicasPerMaster: 2 });
+    const plan = settle(cluster, 10);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(plan.status.replicas).toBe('3/3');
+    expect(condition(plan, 'Paused').message).toContain('asks for 9 pods, and there are 6');
+  });
+});
+
 describe('a sidecar that is not heard', () => {
   it('leads to no action at all while its Valkey serves', () => {
     const cluster = bear();

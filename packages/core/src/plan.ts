@@ -26,7 +26,7 @@ import { nextRenewal, planCertificates, planUpkeep } from './planners/upkeep.ts'
 import { deriveRoll } from './roll/roll.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
-import { assessHealth } from './status/health.ts';
+import { assessHealth, assessToldHealth } from './status/health.ts';
 import { findNodeDrift } from './status/node-drift.ts';
 import { nextDriftLooks } from './status/drift-condition.ts';
 import { findPodProblems } from './status/pod-problems.ts';
@@ -104,7 +104,7 @@ function settle(view: PlanView): Decision | undefined {
 
 function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], drifts: readonly Drift[] = []): Plan {
   const { decision } = course;
-  const health = assessHealth(view);
+  const health = assessToldHealth(view);
   const upgrades = followUpgrades(view);
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;

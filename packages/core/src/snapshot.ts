@@ -209,6 +209,8 @@ export interface KubernetesNodeView {
   readonly name: string;
   readonly zone?: string;
   readonly ready: boolean;
+  /** A person or an autoscaler wants it empty, or at least no fuller. */
+  readonly cordoned?: boolean;
   /** Where it is reached from outside, if it has such an address, else from within its network. */
   readonly address?: string;
 }

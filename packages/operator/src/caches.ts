@@ -76,12 +76,14 @@ export function listCaches({ children, details: _, ...others }: Caches) {
   return [...Object.entries(others), ...children] as [string, ResourceCache<KubeObject>][];
 }
 
-/** A node's status is large and changes every few seconds; only its place and its readiness matter here. */
+/** A node's status is large and changes every few seconds; only its place and whether pods can be there matter here. */
 function keepPlace(node: Live<Node>): Live<Node> {
   const { conditions = [] } = node.status ?? {};
   const ready = conditions.filter(({ type }) => type === 'Ready').map(({ type, status }) => ({ type, status }));
   const { name, uid, resourceVersion, labels: nodeLabels = {} } = node.metadata;
   const metadata = { name, uid, resourceVersion, labels: nodeLabels };
   const addresses = node.status?.addresses ?? [];
-  return { apiVersion: 'v1', kind: 'Node', metadata, status: { conditions: ready, addresses } };
+  const { unschedulable } = node.spec ?? {};
+  const spec = unschedulable ? { spec: { unschedulable } } : {};
+  return { apiVersion: 'v1', kind: 'Node', metadata, ...spec, status: { conditions: ready, addresses } };
 }

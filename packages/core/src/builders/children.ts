@@ -68,7 +68,7 @@ function buildConfigMap({ cluster, spec, settings }: ChildrenInput): ChildObject
   };
 }
 
-/** Nobody may evict a pod by itself: the operator lets them go one at a time (D2), and while one is away, no other may go. */
+/** Nobody may evict a pod at rest: the operator lets them go one at a time (D2), and while one is away, no other may go. */
 function buildDisruptionBudget({ cluster, spec, replicas = podCount(spec), mayLackOne }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
   return {

@@ -26,8 +26,12 @@ export function planRoll(view: PlanView): Decision | undefined {
   return roll.withdrawn ? { ...decision, undo: decision } : decision;
 }
 
+/** What was said a while ago is not enough to take a pod away. */
+const UNHEARD: Decision = { reason: 'WaitingForPods', message: 'Waiting until every sidecar is heard.' };
+
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
 function begin(view: PlanView, roll: Roll): Decision {
+  if (!view.topology.allKnown) return UNHEARD;
   const refusal =
     roll.failed || roll.withdrawn ? undefined : (refuseVersion(view, roll.target) ?? refuseGap(view, roll));
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
@@ -58,10 +62,10 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   if (resized) return resized;
   const leaving = view.snapshot.pods.find(({ deletionTimestamp }) => deletionTimestamp !== undefined);
   if (leaving) return { reason: 'WaitingForPods', message: `Pod ${leaving.name} is going.` };
-  if (!view.topology.allKnown) return { reason: 'WaitingForPods', message: 'Waiting until every sidecar is heard.' };
+  if (!view.topology.allKnown) return UNHEARD;
   const shard = chooseShard(view, roll);
   if (shard === undefined) return replaceStranger(roll);
-  const misfit = roll.failed ? undefined : refuseData(view, roll.target);
+  const misfit = roll.failed || roll.withdrawn ? undefined : refuseData(view, roll.target);
   if (misfit) return { reason: 'InvalidSpec', message: misfit, held: true };
   const replica = shard.replicas
     .filter((each) => isOutdated(roll, each))

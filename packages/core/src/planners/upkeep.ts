@@ -16,7 +16,7 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined) {
   const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
   // Until a roll begins, a pod that has to be made anew is made of what the others are made of.
   const template = isUnderWay(view, decision) ? roll.target : roll.good;
-  const mayLackOne = isReplacing(view, decision);
+  const mayLackOne = isReplacing(view, decision) || isDraining(snapshot);
   const settings = settingsToKeep(snapshot, topology, decision);
   const children = buildChildren({ ...snapshot, replicas, settings, template, mayLackOne });
   const issued = planCertificates(snapshot);
@@ -45,6 +45,15 @@ function isReplacing({ snapshot, topology, roll }: PlanView, decision: Decision 
   const isGoing = decision?.stages?.flat().some(({ type }) => type === 'DeletePod') ?? false;
   const isRolling = roll.begun && (roll.changes.length > 0 || roll.outdated.length > 0);
   return isGoing || (isRolling && (topology.missing.length > 0 || snapshot.pods.some(({ ready }) => !ready)));
+}
+
+/**
+ * A pod is on a node that is to become empty (D4). Who evicts it then gets one at a time: none while any pod is not ready, and
+ * a replica is ready when it is in sync. A primary hands over before it goes.
+ */
+function isDraining({ kubernetesNodes, pods }: ClusterSnapshot): boolean {
+  const cordoned = new Set(kubernetesNodes.filter((node) => node.cordoned).map(({ name }) => name));
+  return pods.some(({ kubernetesNode = '' }) => cordoned.has(kubernetesNode));
 }
 
 /** The cluster's own CA, and then what it signs. A paused cluster has them too: without them nothing could be watched. */

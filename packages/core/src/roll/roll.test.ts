@@ -127,6 +127,22 @@ describe('a change of the image', () => {
   });
 });
 
+describe('a node that is to become empty', () => {
+  const cordon = (cluster: SimulatedCluster, cordoned: boolean) => {
+    cluster.kubernetesNodes = cluster.kubernetesNodes.map((node, index) =>
+      index === 0 ? { ...node, cordoned } : node,
+    );
+  };
+
+  it('opens the disruption budget for one pod while pods are on it, and closes it then (D4)', () => {
+    const cluster = bear();
+    cordon(cluster, true);
+    expect(budgets(watch(cluster, 5))).toEqual([5]);
+    cordon(cluster, false);
+    expect(budgets(watch(cluster, 5))).toEqual(['100%']);
+  });
+});
+
 describe('a cluster without replicas', () => {
   const alone = { ...old, replicas: 0 };
 

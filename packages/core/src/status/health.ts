@@ -3,6 +3,7 @@ import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
 import { isInSync, type Member, type Shard, type Topology } from '../topology.ts';
 import { listNames } from './list-names.ts';
+import { isPaused } from './paused.ts';
 
 export interface Finding {
   readonly reason: Reason;
@@ -30,6 +31,15 @@ export function assessHealth({ topology }: PlanView): Health {
     wantedReplicas: shardCount * replicasPerShard,
     shortcomings: findShortcomings(topology, unheard),
   };
+}
+
+/** As it is told: what a pause keeps from being added is not missing, but waits, and the Paused condition says so. */
+export function assessToldHealth(view: PlanView): Health {
+  const { snapshot, topology } = view;
+  const { replicasPerShard, shardCount, wantedPods, observedPods = wantedPods } = topology;
+  if (!isPaused(snapshot) || !topology.formed) return assessHealth(view);
+  const present = Math.max(0, Math.floor(observedPods / shardCount) - 1);
+  return assessHealth({ ...view, topology: { ...topology, replicasPerShard: Math.min(replicasPerShard, present) } });
 }
 
 function findShortcomings(topology: Topology, unheard: number): Finding[] {

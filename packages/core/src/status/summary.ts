@@ -56,7 +56,7 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
 function describeConditions(view: PlanView, { health, problems, course, drifts }: Situation): ConditionTexts {
   const { decision } = course;
   const { snapshot, topology } = view;
-  const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view) };
+  const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view, health) };
   const held = decision?.held ? decision : undefined;
   const [worst = health.shortcomings[0]] = [held, ...problems].filter((each) => each !== undefined);
   const isReady = health.shortcomings.length === 0;
@@ -69,14 +69,15 @@ function describeConditions(view: PlanView, { health, problems, course, drifts }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
     SlotsAssigned: describeSlots(topology.formed, health),
     DriftDetected: describeDrift(snapshot, drifts),
-    ...(isPaused(snapshot) && { Paused: describePause(course) }),
+    ...(isPaused(snapshot) && { Paused: describePause(view, course) }),
   };
 }
 
-function describePause({ pending }: Course): ConditionText {
+function describePause({ topology: { wantedPods, observedPods = 0 } }: PlanView, { pending }: Course): ConditionText {
+  const more = wantedPods > observedPods ? ` The spec asks for ${wantedPods} pods, and there are ${observedPods}.` : '';
   const waiting = pending.map(({ kind }) => kind).join(', ');
   const plan = waiting && ` What waits: ${waiting}; .status.plan says what it would do.`;
-  return { status: true, reason: 'Paused', message: `${PAUSED}${plan}` };
+  return { status: true, reason: 'Paused', message: `${PAUSED}${more}${plan}` };
 }
 
 function describeProgress({ snapshot, topology }: PlanView, { decision, hold, cancelled }: Course): ConditionText {
@@ -103,8 +104,9 @@ function describeSlots(formed: boolean, { servedSlots }: Health): ConditionText 
   return { status: false, reason: formed ? 'SlotsUncovered' : 'Creating', message: text };
 }
 
-function describeHealth({ topology: { shardCount, replicasPerShard } }: PlanView): string {
-  const replicas = replicasPerShard === 1 ? '1 replica' : `${replicasPerShard} replicas`;
+function describeHealth({ topology: { shardCount } }: PlanView, { wantedReplicas }: Health): string {
+  const each = wantedReplicas / shardCount;
+  const replicas = each === 1 ? '1 replica' : `${each} replicas`;
   return `All ${SLOT_COUNT} slots are served by ${shardCount} primaries, each with ${replicas} in sync.`;
 }
 

@@ -157,7 +157,8 @@ function viewNode(node: Live<Node>): KubernetesNodeView {
   const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   const addressOf = (wanted: string) => node.status?.addresses?.find(({ type }) => type === wanted)?.address;
   const address = addressOf('ExternalIP') ?? addressOf('InternalIP');
-  return { name: node.metadata.name, ready, ...withoutUndefined({ zone: zoneOf(node), address }) };
+  const cordoned = node.spec?.unschedulable;
+  return { name: node.metadata.name, ready, ...withoutUndefined({ zone: zoneOf(node), cordoned, address }) };
 }
 
 function zoneOf(node: Live<Node>): string | undefined {

@@ -57,6 +57,11 @@ describe('a cluster is looked at', () => {
     ['the defaults of its namespace change', () => api.put(defaultsIn(namespace), {}), 'changed demo'],
     ['the defaults of the operator change', () => api.put(defaultsIn('ops'), {}), 'changed demo'],
     ['the node of a pod is not ready any more', () => api.put('/api/v1/nodes/node-1', node('False')), 'wake demo'],
+    [
+      'the node of a pod is cordoned',
+      () => api.put('/api/v1/nodes/node-1', { ...node('True'), spec: { unschedulable: true } }),
+      'wake demo',
+    ],
     ['the node of a pod is gone', () => api.remove('/api/v1/nodes/node-1'), 'wake demo'],
   ])('when %s', async (_, change, expected) => {
     expect(await after(change)).toEqual([expected]);

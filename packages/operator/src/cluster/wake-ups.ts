@@ -43,11 +43,12 @@ function isStatusOnly(change: Change<ValkeyCluster & KubeObject>): boolean {
   return isDeepStrictEqual(said(change.object), said(change.previous));
 }
 
-/** Kubelets report every few seconds; what matters is whether a node came, went, or became ready or not. */
+/** Kubelets report every few seconds; what matters is whether a node came, went, became ready or not, or was cordoned. */
 function isNotable(change: Change<Node>): boolean {
-  return change.type !== 'modified' || readiness(change.object) !== readiness(change.previous);
+  return change.type !== 'modified' || usability(change.object) !== usability(change.previous);
 }
 
-function readiness({ status }: Live<Node>): string | undefined {
-  return status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+function usability({ spec, status }: Live<Node>): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  return `${ready} ${spec?.unschedulable ?? false}`;
 }
