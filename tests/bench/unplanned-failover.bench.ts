@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freezeComponent, thawComponent } from '@valkey-operator/lab';
 import { type KubeClient, pods } from '@valkey-operator/kube';
 import { expectArray, expectText } from '@valkey-operator/valkey';
@@ -8,13 +7,11 @@ import { signalPodProcess } from '../support/pod-processes.ts';
 import { call, type TestCluster } from '../support/test-cluster.ts';
 import { type Bench, median } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
+import { measureGap, until } from './support/measured-load.ts';
 
 const namespace = 'bench-failover';
 const KILLS = 3;
 const VALKEY = 'valkey-server';
-/** Writes on every shard after the kill: it is served again. */
-const MIN_WRITES = 30;
-const PATIENCE_MS = 120_000;
 
 /** What our nodes run with. */
 const SETTINGS = {
@@ -59,7 +56,7 @@ const unplannedFailover: Bench = {
       for (let round = 1; round <= KILLS; round += 1) {
         for (const subject of [ours, bare]) {
           await testbed.progress.step(`Kill ${round}, ${subject.name}`, async (step) => {
-            const gapMs = await measureGap(subject);
+            const gapMs = await killAndRecover(subject);
             step.note(`gap ${(gapMs / 1000).toFixed(2)} s`);
           });
         }
@@ -69,26 +66,12 @@ const unplannedFailover: Bench = {
     }),
 };
 
-async function measureGap(subject: Subject): Promise<number> {
-  const { load, gaps } = subject;
-  await untilWritten(load);
+async function killAndRecover(subject: Subject): Promise<number> {
   const victim = await subject.findPrimary();
-  await load.startPhase();
-  await subject.kill(victim);
-  await untilWritten(load);
-  const { shards } = await load.read();
-  const gapMs = Math.max(...shards.map(({ longestGapMs }) => longestGapMs.at(-1)!));
-  gaps.push(gapMs);
+  const gapMs = await measureGap(subject.load, () => subject.kill(victim));
+  subject.gaps.push(gapMs);
   await subject.recover(victim);
   return gapMs;
-}
-
-/** Until every shard has taken some more writes. */
-async function untilWritten(load: LoadProcess): Promise<void> {
-  const before = (await load.read()).shards.map(({ acknowledged }) => acknowledged);
-  await until('every shard is written to', async () =>
-    (await load.read()).shards.every(({ acknowledged }, index) => acknowledged - before[index]! >= MIN_WRITES),
-  );
 }
 
 async function observe(cluster: TestCluster): Promise<Subject> {
@@ -149,14 +132,6 @@ async function isWhole(ips: readonly string[]): Promise<boolean> {
   const answers = await Promise.all(ips.map(async (ip) => expectText(await call(ip, ['INFO', 'replication']))));
   const inSync = answers.filter((info) => info.includes('master_link_status:up'));
   return answers.length === 6 && inSync.length === 3;
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS / 1000} s until ${what}`);
-    await sleep(100);
-  }
 }
 
 export default unplannedFailover;

@@ -42,7 +42,7 @@ describe('a roll', () => {
     expect((await cluster.get()).spec.valkeyImage?.tag).toBe('8.1');
     const before = await uids(cluster);
     await cluster.apply({ ...kept, ...image('9.1') });
-    await rolled(cluster);
+    await cluster.waitUntilAtRest();
     expect(await uids(cluster)).toEqual(before);
   });
 
@@ -66,7 +66,7 @@ describe('without a restart', () => {
     const before = await uids(cluster);
     const resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { memory: '512Mi' } };
     await cluster.apply({ ...kept, ...image('9.1'), labels: { team: 'shop' }, resources });
-    await rolled(cluster);
+    await cluster.waitUntilAtRest();
     const pods = await cluster.pods();
     expect(pods.map(({ metadata }) => metadata.labels?.['team'])).toEqual(pods.map(() => 'shop'));
     const asked = pods.map(({ spec }) => spec?.containers[0]?.resources?.requests?.['memory']);
@@ -132,7 +132,7 @@ describe('a cluster without volumes', () => {
           const ours = ['--pod-selector=valkey.io/cr=light', '--delete-emptydir-data', '--timeout=150s'];
           await lab.kubectl(['drain', kubernetesNode, ...ours]);
         },
-        heal: () => rolled(light),
+        heal: () => light.waitUntilAtRest(),
       });
       expect(await there()).toBe(0);
       expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
@@ -160,7 +160,7 @@ async function roll(target: TestCluster, change: () => Promise<void>): Promise<s
     fault: change,
     heal: async () => {
       await expect.poll(async () => (await uids(target)).filter((uid) => before.includes(uid)), POLL).toEqual([]);
-      await rolled(target);
+      await target.waitUntilAtRest();
     },
   });
   expect(gapMs).toBeLessThan(500 + 2 * noiseMs);
@@ -172,19 +172,6 @@ async function isAgreed(target: TestCluster): Promise<boolean> {
   const tables = (await target.members()).map(({ table }) => table);
   const followed = (table: (typeof tables)[number]) => new Set(table.flatMap(({ primaryId }) => primaryId ?? []));
   return tables.length === 6 && tables.every((table) => table.length === 6 && followed(table).size === 3);
-}
-
-/** The newest spec is in effect, and nothing goes on. */
-async function rolled(target: TestCluster): Promise<void> {
-  await target.waitFor(
-    'rolled',
-    ({ metadata, status }) => {
-      const find = (name: string) => status?.conditions?.find(({ type }) => type === name);
-      const isTold = find('Ready')?.observedGeneration === metadata.generation;
-      return isTold && find('Ready')?.status === 'True' && find('Progressing')?.status === 'False';
-    },
-    170_000,
-  );
 }
 
 async function uids(target: TestCluster): Promise<string[]> {

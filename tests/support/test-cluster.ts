@@ -94,6 +94,19 @@ export class TestCluster {
     );
   }
 
+  /** Waits until, beyond that, nothing goes on. */
+  async waitUntilAtRest(withinMs = 170_000): Promise<void> {
+    await this.waitFor(
+      'at rest',
+      ({ metadata, status }) => {
+        const find = (name: string) => status?.conditions?.find(({ type }) => type === name);
+        const isTold = find('Ready')?.observedGeneration === metadata.generation;
+        return isTold && find('Ready')?.status === 'True' && find('Progressing')?.status === 'False';
+      },
+      withinMs,
+    );
+  }
+
   /** Waits for a condition with one of these reasons, and tells what it says. */
   async waitForReason(type: string, reasons: readonly string[], withinMs = 60_000): Promise<Condition> {
     const find = ({ status }: ValkeyCluster) =>

@@ -12,6 +12,7 @@ export async function withCluster<T>(
   testbed: Testbed,
   namespace: string,
   use: (cluster: TestCluster) => Promise<T>,
+  spec: Parameters<TestCluster['apply']>[0] = {},
 ): Promise<T> {
   const lab = await testbed.lab();
   const { client } = await lab.api();
@@ -19,7 +20,7 @@ export async function withCluster<T>(
   try {
     await testbed.progress.step('Make a cluster', async () => {
       await createRestrictedNamespace(lab, namespace);
-      await cluster.apply({});
+      await cluster.apply(spec);
       await cluster.waitUntilReady();
     });
     return await use(cluster);

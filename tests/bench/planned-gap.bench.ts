@@ -1,0 +1,88 @@
+import { expectText } from '@valkey-operator/valkey';
+import { startLoad } from '../load/start-load.ts';
+import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
+import type { Bench } from './bench.ts';
+import { withCluster } from './support/bench-cluster.ts';
+import { measureGap, stopWithoutLoss, until } from './support/measured-load.ts';
+
+const namespace = 'bench-gap';
+const valkey = (tag: string) => ({ valkeyImage: { name: 'docker.io/valkey/valkey', tag } });
+/** Of bare failovers: as many as the changes have, so that the longest of one is compared with the longest of the other. */
+const ROUNDS = 3;
+const LIMIT_MS = 500;
+
+/**
+ * How long a shard takes no writes when something is changed that takes its primary away: one coordinated failover, and
+ * nothing on top. The floor is that failover alone, asked for by hand on the same cluster.
+ */
+const plannedGap: Bench = {
+  name: 'planned-gap',
+  description: 'longest write gap of an upgrade, a restart and a drain, against that of bare CLUSTER FAILOVER calls',
+  run: (testbed) =>
+    withCluster(
+      testbed,
+      namespace,
+      async (cluster) => {
+        await using load = await startLoad({ findSeeds: () => cluster.seeds() });
+        const measure = (what: string, change: (cluster: TestCluster) => Promise<void>) =>
+          testbed.progress.step(what, async (step) => {
+            const gap = await measureGap(load, () => change(cluster));
+            step.note(`gap ${Math.round(gap)} ms`);
+            return gap;
+          });
+        const planned = {
+          upgrade: await measure('Upgrade to 9.1', (it) => replaceAll(it, () => it.apply(valkey('9.1')))),
+          restart: await measure('Restart', (it) => replaceAll(it, () => restart(it))),
+          drain: await measure('Drain a node', drain),
+        };
+        const bare: number[] = [];
+        for (let round = 1; round <= ROUNDS; round += 1)
+          bare.push(await measure(`Bare failovers, round ${round}`, failOverAll));
+        await stopWithoutLoss(load);
+        const also = Object.entries(planned).map(([what, value]) => ({ what, value, unit: 'ms' }));
+        const ours = Math.max(...Object.values(planned));
+        return { ours, floor: Math.max(...bare), unit: 'ms', limit: LIMIT_MS, maxRatio: 1.5, also };
+      },
+      valkey('8.1'),
+    ),
+};
+
+async function replaceAll(cluster: TestCluster, change: () => Promise<void>): Promise<void> {
+  const before = await uidsOf(cluster);
+  await change();
+  await until('every pod is replaced', async () => (await uidsOf(cluster)).every((uid) => !before.includes(uid)));
+  await cluster.waitUntilAtRest();
+}
+
+function restart(cluster: TestCluster): Promise<void> {
+  return cluster.annotate({ 'valkey.io/restart-at': new Date().toISOString() });
+}
+
+async function drain(cluster: TestCluster): Promise<void> {
+  const [{ kubernetesNode }] = (await cluster.primaries()) as [Member];
+  const ours = [`--pod-selector=valkey.io/cr=${cluster.name}`, '--delete-emptydir-data', '--timeout=150s'];
+  try {
+    await cluster.lab.kubectl(['drain', kubernetesNode, ...ours]);
+    await cluster.waitUntilAtRest();
+  } finally {
+    await cluster.lab.kubectl(['uncordon', kubernetesNode]);
+  }
+}
+
+/** One shard after the other, each when the one before is whole again. */
+async function failOverAll(cluster: TestCluster): Promise<void> {
+  for (const primary of await cluster.primaries()) {
+    const { ip } = await cluster.replicaOf(primary);
+    await call(ip, ['CLUSTER', 'FAILOVER']);
+    const says = async (host: string, words: string) =>
+      expectText(await call(host, ['INFO', 'replication'])).includes(words);
+    await until('the replica has taken over', () => says(ip, 'role:master'));
+    await until('the old primary follows', () => says(primary.ip, 'master_link_status:up'));
+  }
+}
+
+async function uidsOf(cluster: TestCluster): Promise<string[]> {
+  return (await cluster.pods()).map(({ metadata }) => metadata.uid!);
+}
+
+export default plannedGap;

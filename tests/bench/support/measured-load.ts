@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoadProcess } from '../../load/start-load.ts';
+
+/** Writes on every shard: it is served. */
+const MIN_WRITES = 30;
+const PATIENCE_MS = 240_000;
+
+/** The longest gap of any shard in milliseconds, from before a change until every shard is written to after it. */
+export async function measureGap(load: LoadProcess, change: () => Promise<void>): Promise<number> {
+  await untilWritten(load);
+  await load.startPhase();
+  await change();
+  await untilWritten(load);
+  const { shards } = await load.read();
+  return Math.max(...shards.map(({ longestGapMs }) => longestGapMs.at(-1)!));
+}
+
+/** Until every shard has taken some more writes. */
+export async function untilWritten(load: LoadProcess): Promise<void> {
+  const before = (await load.read()).shards.map(({ acknowledged }) => acknowledged);
+  await until('every shard is written to', async () =>
+    (await load.read()).shards.every(({ acknowledged }, index) => acknowledged - before[index]! >= MIN_WRITES),
+  );
+}
+
+/** Ends the load. A figure of a cluster that has lost a confirmed write is none. */
+export async function stopWithoutLoss(load: LoadProcess): Promise<void> {
+  const { shards } = await load.stop();
+  const lost = shards.reduce((sum, shard) => sum + shard.lost.waited, 0);
+  if (lost > 0) throw new Error(`${lost} writes are lost that replicas had confirmed`);
+}
+
+/** Asks until it holds; what fails meanwhile does not hold. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS / 1000} s until ${what}`);
+    await sleep(50);
+  }
+}

@@ -1,0 +1,83 @@
+import { pods } from '@valkey-operator/kube';
+import { expectText } from '@valkey-operator/valkey';
+import { startLoad } from '../load/start-load.ts';
+import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
+import { type Bench, median } from './bench.ts';
+import { withCluster } from './support/bench-cluster.ts';
+import { stopWithoutLoss, until, untilWritten } from './support/measured-load.ts';
+
+const namespace = 'bench-upgrade';
+const ROUNDS = 5;
+/** With volumes a node keeps its identity, so that it finds its primary again without an operator. */
+const kept = { pvc: { storageSize: '50Mi' }, deletionPolicy: 'Delete' } as const;
+
+/**
+ * How fast pods are replaced: checks, handovers and what the operator notices late are all on top of what a pod needs by
+ * itself to end, to start and to copy its data. The floor is a replica that is deleted while the operator may do nothing.
+ */
+const upgrade: Bench = {
+  name: 'upgrade',
+  description: 'time per pod of a rolling change, against that of a replica that is deleted with the operator paused',
+  run: (testbed) =>
+    withCluster(
+      testbed,
+      namespace,
+      async (cluster) => {
+        await using load = await startLoad({ findSeeds: () => cluster.seeds() });
+        await untilWritten(load);
+        const floor = await testbed.progress.step('Delete replicas by hand', () => replaceByHand(cluster));
+        const ours = await testbed.progress.step('Roll all pods', () => roll(cluster));
+        await untilWritten(load);
+        await stopWithoutLoss(load);
+        return { ours, floor, unit: 's', maxRatio: 1.5 };
+      },
+      kept,
+    ),
+};
+
+async function replaceByHand(cluster: TestCluster): Promise<number> {
+  await cluster.annotate({ 'valkey.io/paused': 'true' });
+  await cluster.waitForReason('Paused', ['Paused']);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [primary] = (await cluster.primaries()).slice(round % 3) as [Member];
+    times.push(await timed(() => replace(cluster, primary)));
+  }
+  await cluster.annotate({ 'valkey.io/paused': null });
+  await cluster.waitUntilAtRest();
+  return median(times);
+}
+
+/** Until its replica is a new pod that is Ready and in sync. */
+async function replace(cluster: TestCluster, primary: Member): Promise<void> {
+  const { pod, podUid } = await cluster.replicaOf(primary);
+  await cluster.client.delete(pods, { namespace, name: pod });
+  await until(`${pod} is back`, async () => {
+    const found = await cluster.client.get(pods, { namespace, name: pod });
+    const isReady = found?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (!isReady || found?.metadata.uid === podUid) return false;
+    const info = expectText(await call(found?.status?.podIP ?? '', ['INFO', 'replication']));
+    return info.includes('master_link_status:up');
+  });
+}
+
+/** Seconds per pod. */
+async function roll(cluster: TestCluster): Promise<number> {
+  const before = new Set((await cluster.pods()).map(({ metadata }) => metadata.uid));
+  const seconds = await timed(async () => {
+    await cluster.annotate({ 'valkey.io/restart-at': new Date().toISOString() });
+    await until('every pod is replaced', async () =>
+      (await cluster.pods()).every(({ metadata }) => !before.has(metadata.uid)),
+    );
+    await cluster.waitUntilAtRest();
+  });
+  return seconds / before.size;
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}
+
+export default upgrade;
