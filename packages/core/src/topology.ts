@@ -94,6 +94,12 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
   const silent = findSilentIds(members, byId).map((id) =>
     viewSilent(id, { domain, pods, members, allKnown, slots: slotsOf(owned, id), replicas: replicasOf(id) }),
   );
+  // They have changed places, and one of the two has yet to say so: what both had is between them.
+  const isSwapping = ({ id, cluster }: Member) => byId.get(cluster.primaryId ?? '')?.cluster.primaryId === id;
+  const swapped = members
+    .flatMap(({ cluster }) => cluster.nodes)
+    .filter((line) => members.some((member) => member.id === line.id && isSwapping(member)))
+    .reduce((all, line) => all.union(SlotSet.parse(line.slots)), SlotSet.empty);
   const followed = new Set([...shards.map(({ primary }) => primary.id), ...silent.filter(isOwner).map(({ id }) => id)]);
   return {
     ...expectation,
@@ -101,10 +107,12 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
     members,
     shards,
     orphans: members.filter((member) => isPrimary(member) && !owned.has(member.id)),
-    strays: members.filter(({ cluster }) => cluster.role === 'replica' && !followed.has(cluster.primaryId ?? '')),
+    strays: members.filter(
+      (member) => !isPrimary(member) && !followed.has(member.cluster.primaryId ?? '') && !isSwapping(member),
+    ),
     silent,
     missing,
-    unowned: [...owned.values()].reduce((rest, slots) => rest.difference(slots), SlotSet.all),
+    unowned: [...owned.values(), swapped].reduce((rest, slots) => rest.difference(slots), SlotSet.all),
     allKnown,
   };
 }
