@@ -19,6 +19,7 @@ import { planReplicas } from './planners/replicas.ts';
 import { planLeftoverClaims, planScaleIn } from './planners/scale-in.ts';
 import { planReplaceBroken, planRolledBack, planRollFailure } from './planners/roll-failure.ts';
 import { planRoll } from './planners/roll.ts';
+import { planBalance } from './planners/balance.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
@@ -55,6 +56,7 @@ const changes: readonly Planner[] = [
   planRoll,
   planScaleIn,
   planSpread,
+  planBalance,
   planLeftoverClaims,
   planVolumes,
   planRefusedConfig,

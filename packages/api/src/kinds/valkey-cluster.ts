@@ -6,7 +6,7 @@ import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/nod
 import { cancelled, pendingOrchestrations, plan } from '../fields/orchestration.ts';
 import { minReplicasReachable, replication } from '../fields/replication.ts';
 import { services } from '../fields/services.ts';
-import { integer, object, text, timestamp } from '../schema/field.ts';
+import { flag, integer, object, text, timestamp } from '../schema/field.ts';
 import { validDeploymentName } from '../schema/name.ts';
 
 const masterCount = integer('Number of primaries, that is of shards. Changing it moves slots, online.', {
@@ -21,10 +21,15 @@ const replicasPerMaster = integer('Replicas of each primary. With 0, a lost pod 
   why: 'every replica costs its primary a copy of each write',
 });
 
+const rebalancePrimaries = flag(
+  'Whether primaries hand over to replicas so that they are spread over nodes and zones again, after a roll or a failover. Each handover is a short gap in the writes of its shard; without it, roles stay where they are.',
+);
+
 /** All that ValkeyClusterDefaults may supply. */
 export const clusterDefaults = {
   masterCount: masterCount.optional(),
   replicasPerMaster: replicasPerMaster.optional(),
+  rebalancePrimaries: rebalancePrimaries.optional(),
   ...nodeDefaults,
   replication: replication.optional(),
   services: services.optional(),

@@ -1,13 +1,14 @@
 import { annotations } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
-import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseData, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { type Member, offsetOf, type Shard } from '../topology.ts';
+import { orderHandover } from './hand-over.ts';
 
 /**
  * Brings every pod to the template that the spec asks for (C4). Runs only while the cluster is whole, so each step's health
@@ -36,7 +37,8 @@ function begin(view: PlanView, roll: Roll): Decision {
     roll.failed || roll.withdrawn ? undefined : (refuseVersion(view, roll.target) ?? refuseGap(view, roll));
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
   const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
-  const message = `${how}: ${describeChanges(roll, roll.changes)}.`;
+  const gap = !isGentle(roll) && hasLoneShard(view) ? ' Each shard without a replica is down meanwhile.' : '';
+  const message = `${how}: ${describeChanges(roll, roll.changes)}.${gap}`;
   return { reason: 'OrchestrationStarted', message, beginRoll: true };
 }
 
@@ -45,15 +47,18 @@ function isGentle({ outdated }: Roll): boolean {
 }
 
 /** A shard without a replica is down while its pod is replaced, and its data is gone where the pod keeps it. */
-function refuseGap({ snapshot, topology }: PlanView, { outdated }: Roll): string | undefined {
-  const { cluster, spec } = snapshot;
-  const isAlone = topology.shards.some(({ replicas }) => replicas.length === 0);
-  if (!isAlone || outdated.every(({ inPlace }) => inPlace)) return undefined;
+function refuseGap(view: PlanView, roll: Roll): string | undefined {
+  const { cluster, spec } = view.snapshot;
+  if (!hasLoneShard(view) || isGentle(roll)) return undefined;
   const remedy = 'Set spec.replicasPerMaster to 1 for the time of the change';
   if (!spec.pvc)
     return `There are shards without a replica and without a volume, so to replace their pods is to lose their data. ${remedy}.`;
   if (cluster.metadata.annotations?.[annotations.allowGap] === 'true') return undefined;
   return `There are shards without a replica, which would be down while their pod is replaced. ${remedy}, or allow the gap by the annotation ${annotations.allowGap}=true.`;
+}
+
+function hasLoneShard({ topology: { shards } }: PlanView): boolean {
+  return shards.some(({ replicas }) => replicas.length === 0);
 }
 
 function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
@@ -125,16 +130,7 @@ function handOver({ primary, replicas }: Shard): Decision {
     const message = `${primary.pod.name} has no replica in sync that could take over, so it is not replaced.`;
     return { reason: 'WaitingForSync', message };
   }
-  const message = `${heir.pod.name} takes over from ${primary.pod.name}, which is replaced next.`;
-  const guard = { role: 'replica', primaryId: primary.id, linkUp: true } as const;
-  const action = order(heir, { do: 'failover', mode: 'coordinated' }, 'PrimaryHandedOver', guard);
-  return {
-    reason: 'PrimaryHandedOver',
-    message,
-    disruptive: true,
-    stages: [[action]],
-    events: [{ reason: 'PrimaryHandedOver', message }],
-  };
+  return orderHandover(primary, heir, `${heir.pod.name} takes over from ${primary.pod.name}, which is replaced next.`);
 }
 
 /** A pod that is of no shard: nobody misses it. */

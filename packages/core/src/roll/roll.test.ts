@@ -157,9 +157,10 @@ describe('a cluster without replicas', () => {
     cluster.annotate('allowGap');
     const plans = watch(cluster);
     expect(versions(cluster)).toEqual(['9.1']);
-    expect(plans.flatMap(({ events }) => events.map(({ message: text }) => text)).join()).toContain(
-      'not served meanwhile',
-    );
+    const told = plans.flatMap(({ events }) => events.map(({ message: text }) => text)).join();
+    expect(told).toContain('not served meanwhile');
+    const shown = plans.map((each) => condition(each, 'Progressing').message).join();
+    expect(shown).toContain('Each shard without a replica is down meanwhile');
     expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
   });
 
