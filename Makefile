@@ -35,6 +35,10 @@ unit: $(DEPS) ## Unit tests  [UNIT=packages/api]
 e2e: $(DEPS) ## End-to-end tests on a lab, as root  [E2E=api]
 	@node scripts/test.ts e2e
 
+crash-points: $(DEPS) ## Kill the operator at every point of every operation, on a lab, as root (long)  [CRASH_POINTS=Upgrade]
+	@rm -f .lab/crash-points; code=0; export CRASH_POINTS=$${CRASH_POINTS:-all}; \
+	  vitest run --project e2e tests/e2e/crash-points.test.ts || code=$$?; cat .lab/crash-points; exit $$code
+
 verify: $(DEPS) ## Are the generated files what the generators write?
 	@node scripts/test.ts verify
 
@@ -87,5 +91,5 @@ $(DEPS): package-lock.json
 	@npm install --no-save --ignore-scripts --loglevel=error >&2
 	@touch $@
 
-.PHONY: help playground playground-down test lint unit e2e verify bench test-lab-build generate format clean \
+.PHONY: help playground playground-down test lint unit e2e crash-points verify bench test-lab-build generate format clean \
         lab-up lab-install lab-status lab-images lab-down

@@ -63,8 +63,9 @@ export class TestCluster {
     return { namespace: this.namespace, name: this.name };
   }
 
-  async apply(spec: Spec): Promise<void> {
-    const object = { apiVersion, kind: 'ValkeyCluster', metadata: this.ref, spec: { ...sampleSpec, ...spec } };
+  async apply(spec: Spec, annotations?: Record<string, string>): Promise<void> {
+    const metadata = { ...this.ref, ...(annotations && { annotations }) };
+    const object = { apiVersion, kind: 'ValkeyCluster', metadata, spec: { ...sampleSpec, ...spec } };
     await this.lab.apply(JSON.stringify(object));
   }
 
