@@ -79,11 +79,12 @@ export async function createBarePods(lab: Lab, cluster: BareCluster): Promise<vo
   await lab.kubectl(['-n', namespace, 'wait', ...ready]);
 }
 
-/** Three primaries and their replicas, as a person would form them. */
-export async function formBareCluster(lab: Lab, { namespace, name, size }: BareCluster): Promise<void> {
-  const nodes = await findPods(lab, namespace, `app=${name}`);
+/** Three primaries and their replicas, as a person would form them; of pods beyond `members` nothing is made. */
+export async function formBareCluster(lab: Lab, cluster: BareCluster, members = cluster.size): Promise<void> {
+  const { namespace, name } = cluster;
+  const nodes = (await findPods(lab, namespace, `app=${name}`)).slice(0, members);
   const hosts = nodes.map(({ host, port }) => `${host}:${port}`);
-  const replicas = String(size / 3 - 1);
+  const replicas = String(members / 3 - 1);
   const create = ['valkey-cli', '--cluster', 'create', ...hosts, '--cluster-replicas', replicas, '--cluster-yes'];
   await lab.kubectl(['-n', namespace, 'exec', `${name}-0`, '--', ...create]);
   // The command ends when slots are assigned, not when replicas have their data.

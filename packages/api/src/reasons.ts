@@ -34,6 +34,10 @@ export const reasons = {
     'Most primaries are gone. Replicas may take over once the pods are proven gone or valkey.io/force-takeover is set.',
   ),
   EmptyPrimaryHeld: warning('A primary restarted without its data and is held back until a replica has taken over.'),
+  SlotsMoving: normal('Slots move from one shard to another with their keys.'),
+  MoveFailed: warning(
+    'Slots could not be moved in several attempts; the message says why and names the key, if it is one.',
+  ),
   DataLost: warning('A shard has no copy of its data left.'),
 
   // Rolls
@@ -50,6 +54,7 @@ export const reasons = {
 
   // What people wrote
   InvalidSpec: warning('The spec cannot be put into effect; the message names the field.'),
+  DataDoesNotFit: warning('Fewer shards are wanted than the data needs; nothing was changed.'),
   ImageUnavailable: warning('An image cannot be pulled, or is no Valkey.'),
   Unschedulable: warning('No node fits a pod; the message repeats the scheduler.'),
   ConfigRejected: warning('Valkey refused a setting; the old value stays in effect.'),

@@ -90,6 +90,19 @@ export type NodeCommand =
   | { readonly do: 'forget'; readonly nodeIds: readonly string[] }
   | { readonly do: 'reset'; readonly hard: boolean }
   | { readonly do: 'setConfig'; readonly settings: Readonly<Record<string, string>>; readonly hash: string }
+  | {
+      readonly do: 'moveSlots';
+      readonly slots: string;
+      readonly target: {
+        readonly nodeId: string;
+        readonly ip: string;
+        readonly port: number;
+        readonly busPort: number;
+      };
+      readonly method: 'atomic' | 'by-key';
+    }
+  | { readonly do: 'cancelMove' }
+  | { readonly do: 'closeSlots'; readonly slots: string }
   | { readonly do: 'releaseGate'; readonly decision: 'keep-data' | 'discard-data' | 'new-node' };
 
 /** What one look at a cluster leads to. */

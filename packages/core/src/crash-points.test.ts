@@ -52,6 +52,9 @@ const operations: Record<string, () => SimulatedCluster> = {
   },
   Upgrade: () => changed({ spec: { valkeyImage: image('8.1') } }, { valkeyImage: image('9.1') }),
   Reconfigure: () => changed({}, { config: { 'maxmemory-policy': 'allkeys-lru' } }),
+  ScaleOut: () => changed({ shards: 3 }, { masterCount: 4 }),
+  'ScaleOut, key by key': () => changed({ shards: 3, spec: { valkeyImage: image('8.1') } }, { masterCount: 4 }),
+  ScaleIn: () => changed({ shards: 4 }, { masterCount: 3 }),
   'ScaleReplicas, down': () => changed({ replicas: 2 }, { replicasPerMaster: 1 }),
 };
 

@@ -1,4 +1,4 @@
-import type { ValkeyClusterStatus } from '@valkey-operator/api';
+import type { OrchestrationKind, ValkeyClusterStatus } from '@valkey-operator/api';
 import { childNames } from './builders/names.ts';
 import type { ChildObject, ClusterSnapshot } from './snapshot.ts';
 
@@ -8,38 +8,67 @@ export interface Expectation {
   readonly formed: boolean;
   /** It has not been Ready yet. */
   readonly creating: boolean;
-  /** replicasPerMaster has changed, and that is not done yet. */
-  readonly scaling: boolean;
-  /** Shards that it has, or will be born with. A later change of masterCount needs slots to move first. */
+  /** Its size is being changed, and that is not done yet. */
+  readonly scaling: Extract<OrchestrationKind, 'ScaleOut' | 'ScaleIn' | 'ScaleReplicas'> | undefined;
+  /** Shards that it must have to be whole: those that it had and shall keep, or will be born with. */
   readonly shardCount: number;
+  /** Shards that it shall have. */
+  readonly wantedShards: number;
+  /** While shards come or go, the fewer of before and after. */
   readonly replicasPerShard: number;
-  /** Pods that the spec asks for with that many shards. */
+  /** Pods that the spec asks for. */
   readonly wantedPods: number;
   /** Pods that there may be: the wanted ones and those not let go yet. */
   readonly podCount: number;
   /** What the StatefulSet says now. */
   readonly observedPods: number | undefined;
+  /** Shards and replicas as last put into effect: what the next look starts from. */
+  readonly inEffect: { readonly masterCount: number; readonly replicasPerMaster: number };
 }
 
+/** `owners`: how many nodes own slots, heard or not. */
 export function expectedPods(snapshot: ClusterSnapshot, owners: number): Expectation {
-  const { spec } = snapshot;
+  const { masterCount, replicasPerMaster } = snapshot.spec;
   const formed = wasFormed(snapshot);
-  const running = snapshot.cluster.status?.orchestration?.kind;
-  const { replicasPerMaster: before } = previousDetail(snapshot);
-  const recorded = recordedShards(snapshot);
-  const shardCount = formed ? (recorded ?? (owners || spec.masterCount)) : spec.masterCount;
-  const wantedPods = shardCount * (1 + spec.replicasPerMaster);
+  const before = previousDetail(snapshot);
+  const recorded = formed ? (recordedShards(before) ?? (owners || masterCount)) : masterCount;
+  const hasArrived = owners === masterCount;
+  const replicasBefore = (formed ? before.replicasPerMaster : undefined) ?? replicasPerMaster;
+  const replicasPerShard = hasArrived ? replicasPerMaster : Math.min(replicasBefore, replicasPerMaster);
+  const wantedPods = masterCount * (1 + replicasPerMaster);
   const observedPods = replicasOf(findStatefulSet(snapshot));
+  const { orchestration, pendingOrchestrations = [] } = snapshot.cluster.status ?? {};
+  // What a repair has interrupted keeps its place among those that wait.
+  const running = [orchestration, ...pendingOrchestrations].flatMap((each) => (each?.id ? [each.kind] : []));
   return {
     formed,
-    creating: !formed || running === 'Create',
-    scaling: formed && (running === 'ScaleReplicas' || (before ?? spec.replicasPerMaster) !== spec.replicasPerMaster),
-    shardCount,
-    replicasPerShard: spec.replicasPerMaster,
+    creating: !formed || orchestration?.kind === 'Create',
+    scaling: formed
+      ? nameScaling(running, {
+          shards: masterCount - recorded,
+          replicas: replicasPerMaster - replicasBefore,
+          pods: wantedPods - (observedPods ?? wantedPods),
+        })
+      : undefined,
+    shardCount: Math.min(recorded, masterCount),
+    wantedShards: masterCount,
+    replicasPerShard,
     wantedPods,
     podCount: Math.max(wantedPods, observedPods ?? 0),
     observedPods,
+    inEffect: { masterCount: hasArrived ? masterCount : recorded, replicasPerMaster: replicasPerShard },
   };
+}
+
+/** What is wanted more or less than before. Once the shards are there, what had begun goes on under its name. */
+function nameScaling(
+  running: readonly OrchestrationKind[],
+  change: { readonly shards: number; readonly replicas: number; readonly pods: number },
+): Expectation['scaling'] {
+  if (change.shards !== 0) return change.shards > 0 ? 'ScaleOut' : 'ScaleIn';
+  const begun = running.find((kind) => kind === 'ScaleOut' || kind === 'ScaleIn');
+  if (begun) return change.pods === 0 ? begun : change.pods > 0 ? 'ScaleOut' : 'ScaleIn';
+  return running.includes('ScaleReplicas') || change.replicas !== 0 ? 'ScaleReplicas' : undefined;
 }
 
 /** The StatefulSet, if it is this cluster's own. */
@@ -70,8 +99,7 @@ function wasFormed({ cluster }: ClusterSnapshot): boolean {
   return condition !== undefined && condition.reason !== 'Creating';
 }
 
-function recordedShards(snapshot: ClusterSnapshot): number | undefined {
-  const { effectiveSpec } = previousDetail(snapshot);
+function recordedShards({ effectiveSpec }: NonNullable<ValkeyClusterStatus['status']>): number | undefined {
   const recorded = (effectiveSpec as { masterCount?: unknown } | undefined)?.masterCount;
   return typeof recorded === 'number' ? recorded : undefined;
 }

@@ -207,13 +207,20 @@ describe('what people wrote', () => {
     expect(condition(plan, 'Progressing')).toMatchObject({ status: 'False', reason: 'Paused' });
   });
 
-  it('leaves the shards as they are when masterCount changes, and says so', () => {
-    const cluster = bear();
-    cluster.change({ masterCount: 4 });
-    const plan = settle(cluster);
-    expect(cluster.pods).toHaveLength(6);
+  it('is refused when the data would not fit into the shards that stay, and nothing is touched', () => {
+    const cluster = bear({ shards: 4, usedBytes: 80_000_000, maxBytes: 100_000_000 });
+    cluster.change({ masterCount: 3 });
+    const plan = settle(cluster, 30);
+    expect(plan.stages).toEqual([]);
+    expect(cluster.primaries).toHaveLength(4);
     expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
-    expect(condition(plan, 'Progressing')).toMatchObject({ status: 'False', reason: 'InvalidSpec' });
+    expect(condition(plan, 'Progressing')).toEqual({
+      status: 'False',
+      reason: 'DataDoesNotFit',
+      message: expect.stringContaining('each primary would need 102 MiB and has a maxmemory of 95 MiB') as string,
+    });
+    cluster.change({ masterCount: 4 });
+    expect(settle(cluster).status.orchestration).toBeUndefined();
   });
 });
 

@@ -15,11 +15,13 @@ import { planGates } from './planners/gates.ts';
 import { planIntroductions } from './planners/introduce.ts';
 import { planLabels } from './planners/labels.ts';
 import { planNames } from './planners/names.ts';
+import { planOpenSlots } from './planners/open-slots.ts';
 import { planReplicas } from './planners/replicas.ts';
-import { planLeftoverClaims, planScaleIn } from './planners/scale-in.ts';
 import { planReplaceBroken, planRolledBack, planRollFailure } from './planners/roll-failure.ts';
 import { planRoll } from './planners/roll.ts';
 import { planBalance } from './planners/balance.ts';
+import { planLeftoverClaims } from './planners/scale-crews.ts';
+import { planScale } from './planners/scale.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
@@ -48,13 +50,14 @@ const repairs: readonly Planner[] = [
   planUncovered,
   planReplicas,
   planForget,
+  planOpenSlots,
 ];
 
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
 const changes: readonly Planner[] = [
   planConfig,
   planRoll,
-  planScaleIn,
+  planScale,
   planSpread,
   planBalance,
   planLeftoverClaims,
@@ -99,9 +102,11 @@ function alone(decision: Decision): Course {
   return { decision, pending: [], isNew: false, ended: [] };
 }
 
-/** Nothing is left to do, but not everything is there yet. */
+/** Nothing is left to do, but not everything is there yet. Who lacks a replica may get it from a shard that is being emptied. */
 function settle(view: PlanView): Decision | undefined {
-  return assessHealth(view).shortcomings[0];
+  const { leaving, missing } = view.topology;
+  const isComing = leaving.length > 0 && missing.length === 0;
+  return assessHealth(view).shortcomings.find(({ reason }) => !isComing || reason !== 'ReplicaMissing');
 }
 
 function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], drifts: readonly Drift[] = []): Plan {

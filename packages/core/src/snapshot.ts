@@ -135,6 +135,8 @@ export interface NodeView {
     /** Hashes whose fields have a time to live of their own. */
     readonly expiringHashes?: number;
   };
+  /** The last move of slots away from this node that its sidecar was ordered to make. */
+  readonly move?: SlotMoveView;
   readonly config: NodeConfigView;
   readonly dataState: 'empty' | 'identity-only' | 'present' | 'unknown';
   readonly certificate?: { readonly thumbprint: string; readonly notAfter: number };
@@ -174,6 +176,23 @@ export interface NodeClusterView {
     readonly importingFrom?: string;
     readonly migratingTo?: string;
   }[];
+  /** Atomic migrations that start at this node and have not ended, whoever began them. */
+  readonly exports?: readonly { readonly slots: string; readonly targetId: string }[];
+}
+
+export interface SlotMoveView {
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled' | 'unknown';
+  readonly targetId: string;
+  /** Still to be moved. */
+  readonly slots: string;
+  readonly movedSlots: number;
+  readonly movedKeys: number;
+  readonly leftKeys: number;
+  readonly elapsedMs: number;
+  /** In a row. The sidecar waits the longer the more there were. */
+  readonly failures: number;
+  readonly message: string;
+  readonly notableKeys: readonly string[];
 }
 
 /** A line of CLUSTER NODES, as this one node sees it. */

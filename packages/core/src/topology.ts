@@ -1,6 +1,8 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import { childNames } from './builders/names.ts';
 import { type Expectation, expectedPods } from './expectation.ts';
+import { resolveOwners, slotsOf } from './slot-owners.ts';
+import { chooseLeaving, chooseSeeds } from './shard-roles.ts';
 import type { ClusterSnapshot, KnownNodeView, NodeClusterView, NodeView, PodView } from './snapshot.ts';
 
 /** A report that is not of an open session counts for this long: a heartbeat comes every minute, give or take. */
@@ -22,6 +24,8 @@ export interface Member {
 }
 
 export interface Shard {
+  /** As Valkey calls it, if only one primary bears that name: one that was taken over may come back with slots of its own. */
+  readonly id: string;
   readonly primary: Member;
   readonly slots: SlotSet;
   readonly replicas: readonly Member[];
@@ -60,9 +64,13 @@ export interface Topology extends Expectation {
   readonly now: number;
   readonly members: readonly Member[];
   readonly shards: readonly Shard[];
-  /** Members that are primaries of nothing. */
+  /** Of these, the ones that are too many: their slots go to the others. */
+  readonly leaving: readonly Shard[];
+  /** Shards to be: primaries that have no slots yet, with their replicas. */
+  readonly newborn: readonly Shard[];
+  /** Members that are primaries of nothing and not about to become one. */
   readonly orphans: readonly Member[];
-  /** Replicas of a node that is neither a primary with slots nor one that is missed. */
+  /** Replicas of a node that is neither a primary, of slots or to be, nor one that is missed. */
   readonly strays: readonly Member[];
   readonly silent: readonly SilentNode[];
   /** Pods that should be members and are not, or not any more. */
@@ -87,9 +95,14 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
   const isPrimary = (member: Member) => member.cluster.role === 'primary';
   const replicasOf = (id: string) =>
     members.filter(({ cluster }) => cluster.role === 'replica' && cluster.primaryId === id);
-  const shards = members
-    .filter((member) => isPrimary(member) && owned.has(member.id))
-    .map((primary) => ({ primary, slots: slotsOf(owned, primary.id), replicas: replicasOf(primary.id) }))
+  const owners = members.filter((member) => isPrimary(member) && owned.has(member.id));
+  const shards = owners
+    .map((primary) => ({
+      id: nameShard(primary, owners),
+      primary,
+      slots: slotsOf(owned, primary.id),
+      replicas: replicasOf(primary.id),
+    }))
     .toSorted((a, b) => firstSlot(a.slots) - firstSlot(b.slots));
   const silent = findSilentIds(members, byId).map((id) =>
     viewSilent(id, { domain, pods, members, allKnown, slots: slotsOf(owned, id), replicas: replicasOf(id) }),
@@ -100,13 +113,28 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
     .flatMap(({ cluster }) => cluster.nodes)
     .filter((line) => members.some((member) => member.id === line.id && isSwapping(member)))
     .reduce((all, line) => all.union(SlotSet.parse(line.slots)), SlotSet.empty);
-  const followed = new Set([...shards.map(({ primary }) => primary.id), ...silent.filter(isOwner).map(({ id }) => id)]);
+  const slotless = members.filter((member) => isPrimary(member) && !owned.has(member.id));
+  const seeds = chooseSeeds(slotless, shards, {
+    expectation,
+    missing: expectation.formed ? expectation.wantedShards - owned.size : 0,
+    followers: (id) => replicasOf(id).length,
+  });
+  const newborn = seeds.map((primary) => ({
+    id: primary.id,
+    primary,
+    slots: SlotSet.empty,
+    replicas: replicasOf(primary.id),
+  }));
+  const crewed = [...shards, ...newborn].map(({ primary }) => primary.id);
+  const followed = new Set([...crewed, ...silent.filter(isOwner).map(({ id }) => id)]);
   return {
     ...expectation,
     now,
     members,
     shards,
-    orphans: members.filter((member) => isPrimary(member) && !owned.has(member.id)),
+    leaving: chooseLeaving(shards, expectation, owned.size),
+    newborn,
+    orphans: slotless.filter((member) => !seeds.includes(member)),
     strays: members.filter(
       (member) => !isPrimary(member) && !followed.has(member.cluster.primaryId ?? '') && !isSwapping(member),
     ),
@@ -115,6 +143,11 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
     unowned: [...owned.values(), swapped].reduce((rest, slots) => rest.difference(slots), SlotSet.all),
     allKnown,
   };
+}
+
+function nameShard({ id, cluster }: Member, owners: readonly Member[]): string {
+  const namesakes = owners.filter((other) => other.cluster.shardId === cluster.shardId);
+  return namesakes.length > 1 ? id : cluster.shardId || id;
 }
 
 export function isOwner({ slots }: { readonly slots: SlotSet }): boolean {
@@ -158,36 +191,6 @@ function toMember(pod: PodView, now: number): Member | undefined {
   const { cluster } = report;
   const known = new Map(cluster.nodes.map((node) => [node.id, node]));
   return { id: cluster.nodeId, pod, report, cluster, slots: SlotSet.parse(cluster.slots), known };
-}
-
-/**
- * Who owns what. A member's own word counts before what others say of silent nodes, and of two that claim a slot the one
- * with the later configuration epoch has it, as among Valkey nodes. Epoch 0 is no decision of the cluster but a node's own
- * idea, such as that of one that has found keys without an owner: it counts last.
- */
-function resolveOwners(members: readonly Member[]): Map<string, SlotSet> {
-  const own = members
-    .filter(({ cluster }) => cluster.role === 'primary')
-    .map(({ id, slots, cluster }) => ({ id, slots, epoch: cluster.configEpoch }));
-  const memberIds = new Set(members.map(({ id }) => id));
-  const told = members
-    .flatMap(({ cluster }) => cluster.nodes)
-    .filter(({ id, slots }) => slots !== '' && !memberIds.has(id))
-    .map(({ id, slots, configEpoch }) => ({ id, slots: SlotSet.parse(slots), epoch: configEpoch }));
-  const decided = own.filter(({ epoch }) => epoch > 0);
-  const assumed = own.filter(({ epoch }) => epoch === 0);
-
-  const owners = new Map<string, SlotSet>();
-  let taken = SlotSet.empty;
-  for (const claims of [decided, told, assumed]) {
-    for (const { id, slots } of claims.toSorted((a, b) => b.epoch - a.epoch || (a.id < b.id ? -1 : 1))) {
-      const free = slots.difference(taken);
-      if (free.isEmpty) continue;
-      owners.set(id, slotsOf(owners, id).union(free));
-      taken = taken.union(free);
-    }
-  }
-  return owners;
 }
 
 function findMissing({ cluster, pods }: ClusterSnapshot, { podCount }: Expectation, members: readonly Member[]) {
@@ -240,10 +243,6 @@ function viewSilent(id: string, { domain, pods, members, allKnown, slots, replic
     fenced: allKnown || isGated,
     provenGone: allKnown,
   };
-}
-
-function slotsOf(owners: ReadonlyMap<string, SlotSet>, id: string): SlotSet {
-  return owners.get(id) ?? SlotSet.empty;
 }
 
 function firstSlot(slots: SlotSet): number {

@@ -205,25 +205,25 @@ describe('the deadline', () => {
 
 describe('commands one after another', () => {
   it('have the node for themselves, unless their handler lets others begin', async () => {
-    const gates = { save: Promise.withResolvers<void>(), migrateSlots: Promise.withResolvers<void>() };
+    const gates = { save: Promise.withResolvers<void>(), moveSlots: Promise.withResolvers<void>() };
     const begun: string[] = [];
-    const handler = (kind: 'save' | 'migrateSlots') => async () => {
+    const handler = (kind: 'save' | 'moveSlots') => async () => {
       begun.push(kind);
       await gates[kind].promise;
     };
     const executor = executorOf({
-      migrateSlots: { run: handler('migrateSlots'), concurrent: true },
+      moveSlots: { run: handler('moveSlots'), concurrent: true },
       save: { run: handler('save') },
-      cancelSlotMigrations: { run: async () => void begun.push('cancel') },
+      cancelMove: { run: async () => void begun.push('cancel') },
     });
-    const migrating = executor.execute(command({ id: '1', payload: { case: 'migrateSlots', value: {} } }));
+    const migrating = executor.execute(command({ id: '1', payload: { case: 'moveSlots', value: {} } }));
     const saving = executor.execute(command({ id: '2' }));
-    const cancelling = executor.execute(command({ id: '3', payload: { case: 'cancelSlotMigrations', value: {} } }));
-    await vi.waitFor(() => expect(begun).toEqual(['migrateSlots', 'save']), { timeout: 20_000 });
+    const cancelling = executor.execute(command({ id: '3', payload: { case: 'cancelMove', value: {} } }));
+    await vi.waitFor(() => expect(begun).toEqual(['moveSlots', 'save']), { timeout: 20_000 });
     gates.save.resolve();
     await Promise.all([saving, cancelling]);
-    expect(begun).toEqual(['migrateSlots', 'save', 'cancel']);
-    gates.migrateSlots.resolve();
+    expect(begun).toEqual(['moveSlots', 'save', 'cancel']);
+    gates.moveSlots.resolve();
     expect((await migrating).outcome.case).toBe('done');
   });
 
@@ -231,10 +231,10 @@ describe('commands one after another', () => {
     const gate = Promise.withResolvers<void>();
     const runs: string[] = [];
     const executor = executorOf({
-      migrateSlots: { run: () => gate.promise, concurrent: true },
+      moveSlots: { run: () => gate.promise, concurrent: true },
       save: { run: async (_, { command: { id } }) => void runs.push(id) },
     });
-    const migration = command({ id: 'long', payload: { case: 'migrateSlots', value: {} } });
+    const migration = command({ id: 'long', payload: { case: 'moveSlots', value: {} } });
     const running = executor.execute(migration);
     for (let n = 0; n < 300; n++) await executor.execute(command({ id: `s${n}` }));
     await executor.execute(command({ id: 's299' }));

@@ -8,6 +8,7 @@ import {
   ExitReason,
   GateReason,
   LinkState,
+  MoveState,
   NodeReportSchema,
   ProcessState,
   Role,
@@ -17,6 +18,7 @@ import {
   type NodeReport,
   type ProcessReportSchema,
   type ReplicationReportSchema,
+  type SlotMoveSchema,
 } from '@valkey-operator/rpc';
 import type { CertificateFacts } from '@valkey-operator/pki/verify';
 import type { ClusterNode, PersistenceInfo, ReplicationInfo } from '@valkey-operator/valkey';
@@ -24,6 +26,7 @@ import type { DataOnDisk } from './data-directory.ts';
 import type { Environment } from './environment.ts';
 import type { Verdict } from './readiness.ts';
 import type { ClusterFacts, ValkeyFacts } from './valkey-facts.ts';
+import type { MoveProgress } from './slot-move/slot-mover.ts';
 import type { GateHold } from './start-gate/start-gate.ts';
 import type { ProcessEnd, ProcessView } from './valkey-watch.ts';
 
@@ -37,6 +40,7 @@ export interface ReportInput {
   readonly view: ProcessView;
   readonly isStopping: boolean;
   readonly facts: ValkeyFacts | undefined;
+  readonly move: MoveProgress | undefined;
   readonly config: MessageInitShape<typeof ConfigReportSchema>;
   readonly data: { readonly disk: DataOnDisk; readonly marker: string; readonly freeBytes: bigint };
   readonly certificate: { readonly leaf: CertificateFacts | undefined; readonly message: string };
@@ -66,6 +70,7 @@ export function buildReport(input: ReportInput): NodeReport {
         expiringHashes: BigInt(info.expiringHashCount ?? 0),
       },
     }),
+    ...(input.move && { slotMove: describeMove(input.move) }),
     ...(info?.persistence && { persistence: describePersistence(info.persistence) }),
     config: input.config,
     data: {
@@ -163,6 +168,29 @@ function describeCluster(cluster: ClusterFacts): MessageInitShape<typeof Cluster
       updatedAt: timestampFromDate(new Date(migration.updatedAtSeconds * 1000)),
       remainingBytes: BigInt(migration.remainingBytes),
     })),
+  };
+}
+
+const MOVE_STATES = {
+  running: MoveState.RUNNING,
+  done: MoveState.DONE,
+  failed: MoveState.FAILED,
+  cancelled: MoveState.CANCELLED,
+} as const;
+
+function describeMove(move: MoveProgress): MessageInitShape<typeof SlotMoveSchema> {
+  const { targetId, movedSlots, failures, message, notableKeys } = move;
+  return {
+    state: MOVE_STATES[move.state],
+    targetId,
+    slots: move.slots.toString().replaceAll(',', ' '),
+    movedSlots,
+    movedKeys: BigInt(move.movedKeys),
+    leftKeys: BigInt(move.leftKeys),
+    elapsed: durationFromMs(move.elapsedMs),
+    failures,
+    message,
+    notableKeys: [...notableKeys],
   };
 }
 

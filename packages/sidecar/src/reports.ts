@@ -9,12 +9,14 @@ import { judgeReadiness } from './readiness.ts';
 import { buildReport } from './report.ts';
 import type { SettingsInEffect } from './settings-in-effect.ts';
 import { shareNext } from './share-next.ts';
+import type { SlotMover } from './slot-move/slot-mover.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
 
 export interface ReportsOptions {
   readonly environment: Environment;
   readonly watch: ValkeyWatch;
+  readonly mover: Pick<SlotMover, 'progress'>;
   readonly gate: StartGate;
   readonly memory: MemoryFiles;
   readonly certificate: () => { readonly files: CertificateFiles | undefined; readonly message: string };
@@ -56,7 +58,7 @@ export class Reports implements ReportSource {
 
   /** Of the last look, without asking Valkey. */
   async current(): Promise<NodeReport> {
-    const { environment, watch, gate, memory, certificate, leaderEpoch, isStopping } = this.#options;
+    const { environment, watch, mover, gate, memory, certificate, leaderEpoch, isStopping } = this.#options;
     const { files, message } = certificate();
     const { hash: renderedHash, message: configMessage } = this.#options.settings();
     const disk = gate.data ?? (await inspectData(paths.data));
@@ -70,6 +72,7 @@ export class Reports implements ReportSource {
       view: watch.view,
       isStopping: isStopping(),
       facts: watch.facts,
+      move: mover.progress,
       config: { ...this.#options.settingsInEffect.report, renderedHash, message: configMessage },
       data: { disk, marker: memory.current.marker, freeBytes: free },
       certificate: { leaf: files?.leaf(), message },
@@ -97,9 +100,18 @@ export class Reports implements ReportSource {
   }
 }
 
-function withoutRestless({ process, cluster, replication, config, readiness, leaderEpoch }: NodeReport): string {
+function withoutRestless({
+  process,
+  cluster,
+  replication,
+  config,
+  readiness,
+  leaderEpoch,
+  slotMove,
+}: NodeReport): string {
   const link = replication && [replication.link, replication.syncInProgress, replication.syncedOnce];
   const replicas = replication?.replicas.map(({ ip, state }) => [ip, state]);
-  const facts = [process, cluster, link, replicas, config, readiness, leaderEpoch];
+  const move = slotMove && [slotMove.state, slotMove.targetId, slotMove.failures, slotMove.message];
+  const facts = [process, cluster, link, replicas, config, readiness, leaderEpoch, move];
   return JSON.stringify(facts, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }

@@ -2,10 +2,12 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { EventOutbox } from './event-outbox.ts';
 import { handOver, type HandoverResult } from './handover.ts';
 import type { Log } from './log.ts';
+import type { SlotMover } from './slot-move/slot-mover.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
 
 export interface TerminationOptions {
   readonly watch: ValkeyWatch;
+  readonly mover: Pick<SlotMover, 'cancel'>;
   readonly events: Pick<EventOutbox, 'add'>;
   readonly graceMs: number;
   readonly log: Log;
@@ -38,11 +40,13 @@ export class Termination {
   }
 
   async #run(): Promise<HandoverResult> {
-    const { watch, events, graceMs, log } = this.#options;
+    const { watch, mover, events, graceMs, log } = this.#options;
     log.info('the pod is being terminated', { graceMs });
     events.add({ case: 'podTerminating', value: { grace: durationFromMs(graceMs) } });
     watch.stopRequested = true;
     const signal = AbortSignal.timeout(Math.max(1, graceMs * (1 - RESERVE_SHARE)));
+    // A failover would break it off anyway, only less gently.
+    await mover.cancel();
     const result = await handOver(watch, log, signal);
     // It is leaving: nobody should elect it, or hand over to it, any more.
     await watch.call('CONFIG', 'SET', 'cluster-replica-no-failover', 'yes').catch(() => undefined);

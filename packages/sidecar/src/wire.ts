@@ -1,5 +1,6 @@
 import { CertificatePurpose } from '@valkey-operator/rpc';
 import { CommandExecutor, createSidecarServer, findGuardMismatch, recordRefusals } from '@valkey-operator/rpc/sidecar';
+import { connect } from '@valkey-operator/valkey/connection';
 import { aborted } from './aborted.ts';
 import { Certificates } from './certificates.ts';
 import { createHandlers } from './commands/index.ts';
@@ -18,9 +19,12 @@ import { createProbeRoutes } from './probes.ts';
 import { judgeReadiness } from './readiness.ts';
 import { Reports } from './reports.ts';
 import type { SettingsInEffect } from './settings-in-effect.ts';
+import { SlotMover } from './slot-move/slot-mover.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import { Termination } from './termination.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
+
+const CONNECT_TIMEOUT_MS = 2000;
 
 /** What the sidecar knows of its Valkey and does with it, whether anybody asks or not. */
 export interface NodeParts {
@@ -66,10 +70,18 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
   const certificates = new Certificates(environment, log, (message) =>
     operator.events.add({ case: 'certificateRefused', value: { purpose: CertificatePurpose.MTLS, message } }),
   );
-  const termination = new Termination({ watch, events: operator.events, graceMs: environment.graceMs, log });
+  const open = (address: { path: string } | { host: string; port: number }) =>
+    connect({ address, timeoutMs: CONNECT_TIMEOUT_MS, clientName: 'sidecar' });
+  const mover = new SlotMover({
+    openSource: () => open({ path: paths.socket }),
+    openTarget: ({ ip, port }) => open({ host: ip, port }),
+    onEnd: () => void watch.refresh().catch(() => undefined),
+  });
+  const termination = new Termination({ watch, mover, events: operator.events, graceMs: environment.graceMs, log });
   const isTerminating = () => termination.hasBegun;
   const handlers = createHandlers({
     watch,
+    mover,
     gate,
     memory,
     settings: settingsInEffect,
@@ -83,6 +95,7 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
   const reports = new Reports({
     environment,
     watch,
+    mover,
     gate,
     memory,
     certificate: () => certificates,
@@ -124,9 +137,9 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
     },
     termination,
     async close() {
-      const open = await served;
-      await Promise.all([operator.close(), open?.server.close()]);
-      open?.credentials.close();
+      const opened = await served;
+      await Promise.all([operator.close(), opened?.server.close()]);
+      opened?.credentials.close();
       http.close();
       http.closeAllConnections();
     },

@@ -6,6 +6,7 @@ export interface SlotMigration {
   readonly name: string;
   readonly operation: 'export' | 'import';
   readonly slots: SlotSet;
+  /** Replicas list what their primary imports, but not between whom: then both are empty. */
   readonly sourceNode: string;
   readonly targetNode: string;
   /** Valkey's own word for the step it is in, for people; decide by `outcome`. */
@@ -26,8 +27,8 @@ export function parseSlotMigrations(reply: RespValue): SlotMigration[] {
       name: expectText(fields.get('name')),
       operation: expectText(fields.get('operation')) === 'EXPORT' ? 'export' : 'import',
       slots: SlotSet.parse(expectText(fields.get('slot_ranges'))),
-      sourceNode: expectText(fields.get('source_node')),
-      targetNode: expectText(fields.get('target_node')),
+      sourceNode: expectText(fields.get('source_node') ?? ''),
+      targetNode: expectText(fields.get('target_node') ?? ''),
       state,
       outcome: state === 'success' || state === 'failed' || state === 'cancelled' ? state : 'running',
       message: expectText(fields.get('message')).trim(),

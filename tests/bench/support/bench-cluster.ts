@@ -7,7 +7,7 @@ const OPERATOR = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io
 const NODE = 'node';
 const VALKEY = 'valkey-server';
 
-/** Runs `use` on a Ready cluster of 3x1 in a namespace of its own; nothing of it stays. */
+/** Runs `use` on a Ready cluster of 3x1, unless the spec says else, in a namespace of its own; nothing of it stays. */
 export async function withCluster<T>(
   testbed: Testbed,
   namespace: string,

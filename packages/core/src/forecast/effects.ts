@@ -1,4 +1,4 @@
-import type { SlotSet } from '@valkey-operator/valkey';
+import { SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction } from '../actions.ts';
 import { type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
@@ -72,6 +72,10 @@ function describeCommand(cluster: SimulatedCluster, { pod, command, guard }: Nod
       return { text: `${pod} becomes a replica of ${podOf(command.primaryId)}` };
     case 'addSlots':
       return { text: `${pod} gets slots ${command.slots}` };
+    case 'moveSlots': {
+      const moved = { from: pod, to: podOf(command.target.nodeId), slots: SlotSet.parse(command.slots) };
+      return { text: 'Move slots until all shards have the same number', moved };
+    }
     case 'setConfig':
       return { text: `Set ${describeSettings(cluster, pod, command)} on every node` };
     case 'reset':

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SimulatedCluster, SimulationOptions } from '../simulation/simulated-cluster.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import type { SimulationOptions } from '../simulation/simulation-options.ts';
 import { bear } from '../testing/settle.ts';
 import { forecast } from './forecast.ts';
 import { formatForecast } from './format-forecast.ts';
@@ -32,8 +33,8 @@ describe('a plan reads well', () => {
     expect(read((cluster) => cluster.change({ replicasPerMaster: 1 }), options)).toMatchInlineSnapshot(`
       "ScaleReplicas
         1. demo-1 becomes a replica of demo-8
-        2. demo-3 becomes a replica of demo-8
-        3. demo-1 takes over from demo-8
+        2. demo-1 takes over from demo-8
+        3. demo-3 becomes a replica of demo-1
         4. Remove pods demo-6, demo-7, demo-8
         5. Delete volume data-demo-6
         6. Delete volume data-demo-7

@@ -100,7 +100,7 @@ function nameRepair(view: PlanView, repair: Decision, begun: readonly Begun[]): 
   const change = begun.find(({ kind }) => isChange(kind));
   if (change) return isOwnDoing(view, change.pods) ? change.kind : 'Heal';
   const isResized = observedPods !== undefined && observedPods !== wantedPods;
-  return scaling || isResized ? 'ScaleReplicas' : 'Heal';
+  return scaling ?? (isResized ? 'ScaleReplicas' : 'Heal');
 }
 
 /** Everything but what is done, in order. While something is mended, a change's own planner may not see that it goes on. */

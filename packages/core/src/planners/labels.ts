@@ -14,7 +14,7 @@ export function planLabels(view: PlanView): Action[] {
     const shard = shardOf(view, pod);
     const place = shard && {
       [labels.role]: cluster.role,
-      [labels.shard]: shard.primary.cluster.shardId || shard.primary.id,
+      [labels.shard]: shard.id,
     };
     const changed = findChanges(pod.labels, { ...spec.labels, ...place }, before.labels);
     const noted = findChanges(pod.annotations, { ...spec.annotations }, before.annotations);

@@ -2,9 +2,10 @@ import type { Action } from '../actions.ts';
 import { assignNewcomers } from '../assignment.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { crowding, type Placed } from '../placement.ts';
+import { isDoomed } from '../shard-roles.ts';
 import { conditionAge } from '../status/conditions.ts';
 import { listNames } from '../status/list-names.ts';
-import { hasKeys, isInSync, isOwner, type Member, type Topology } from '../topology.ts';
+import { hasKeys, isInSync, isOwner, type Member, type Shard, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
 
 /** After this time Valkey will not do by itself what it has not done yet. */
@@ -21,23 +22,40 @@ export function planReplicas(view: PlanView): Decision | undefined {
   return attachFree(topology) ?? moveSurplus(topology) ?? reportUnusable(view);
 }
 
-/** Nodes that serve nothing. As many as there are shards without a primary are kept: they may be needed as such. */
+/**
+ * Nodes that serve nothing. As many as there are shards without a primary are kept: they may be needed as such. While pods of
+ * new shards are awaited nobody is given away whom they may need, except to a shard that lacks a replica.
+ */
 export function attachFree(topology: Topology): Decision | undefined {
-  const { strays, orphans, shards, shardCount } = topology;
-  const free = [...strays, ...orphans.filter((orphan) => !hasKeys(orphan))].filter(({ pod }) => !pod.deletionTimestamp);
-  const reserved = Math.max(0, shardCount - shards.length);
-  const attachments = chooseShards(free.slice(reserved), topology);
-  return attachments.length > 0 ? attach(attachments) : undefined;
+  const { strays, orphans, shards, shardCount, wantedShards, newborn, leaving, missing, replicasPerShard } = topology;
+  const isFree = (node: Member) => !node.pod.deletionTimestamp && (node.cluster.role === 'replica' || !hasKeys(node));
+  const free = [...strays, ...orphans].filter(isFree);
+  const doomed = free.filter((node) => isDoomed(node, topology));
+  const reserved = Math.max(0, shardCount - shards.length - newborn.length);
+  const crews = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn];
+  const lacking = crews.filter(({ replicas }) => replicas.length < replicasPerShard);
+  const needed = lacking.reduce((sum, { replicas }) => sum + replicasPerShard - replicas.length, 0);
+  const isGrowing =
+    wantedShards > shards.length && (missing.length > 0 || shards.length + newborn.length < wantedShards);
+  const recruits = free.filter((node) => !doomed.includes(node)).slice(reserved);
+  const attachments = isGrowing
+    ? chooseShards(recruits.slice(0, needed), lacking, topology)
+    : chooseShards(recruits, crews, topology);
+  const stopgaps = attachments.length > 0 ? [] : chooseShards(doomed.slice(0, needed), lacking, topology);
+  return attachments.length + stopgaps.length > 0 ? attach([...attachments, ...stopgaps]) : undefined;
 }
 
 /**
- * Pods that have a node but have not started yet count too: what is attached now shall still be right when they are there.
- * A primary that holds data feeds one replica at a time (fault 18).
+ * Pods that have a node but have not started yet count too: what is attached now shall still be right when they are there;
+ * pods that are about to go do not. A primary that holds data feeds one replica at a time (fault 18).
  */
-function chooseShards(free: readonly Member[], topology: Topology): Attachment[] {
-  const { shards } = topology;
+function chooseShards(free: readonly Member[], shards: readonly Shard[], topology: Topology): Attachment[] {
   const { returning, awaited } = findComing(topology);
-  const crews = shards.map(({ primary, replicas }) => [primary, ...replicas, ...(returning.get(primary.id) ?? [])]);
+  const crews = shards.map(({ primary, replicas }) => [
+    primary,
+    ...replicas.filter((replica) => !isDoomed(replica, topology)),
+    ...(returning.get(primary.id) ?? []),
+  ]);
   const assigned = assignNewcomers<Placed>([...free, ...awaited], crews);
   return shards.flatMap(({ primary, replicas }, index) => {
     const recruits = free.filter((each) => assigned[index]?.includes(each));
@@ -59,8 +77,9 @@ function findComing({ missing, silent, wantedPods }: Topology) {
 }
 
 /** A replica that one shard has too many and another lacks. One at a time, and not while another receives its data. */
-function moveSurplus({ shards, replicasPerShard }: Topology): Decision | undefined {
-  const lacking = shards.find(({ replicas }) => replicas.length < replicasPerShard);
+function moveSurplus({ shards, newborn, leaving, replicasPerShard }: Topology): Decision | undefined {
+  const crews = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn];
+  const lacking = crews.find(({ replicas }) => replicas.length < replicasPerShard);
   if (!lacking || !shards.every(({ replicas }) => replicas.every(isInSync))) return undefined;
   const spare = shards
     .filter(({ replicas }) => replicas.length > replicasPerShard)

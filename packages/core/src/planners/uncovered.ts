@@ -69,9 +69,9 @@ function assignUnowned({ topology }: PlanView): Decision | undefined {
 }
 
 /** To nodes without slots, each its own piece, while there are any; the rest to whoever has least. */
-function shareOut({ orphans, shards }: Topology, pieces: readonly SlotSet[]): NodeAction[] {
+function shareOut({ orphans, newborn, shards }: Topology, pieces: readonly SlotSet[]): NodeAction[] {
   const loads = [
-    ...orphans.map((member) => ({ member, slots: member.slots.count })),
+    ...[...newborn.map(({ primary }) => primary), ...orphans].map((member) => ({ member, slots: member.slots.count })),
     ...shards.map(({ primary, slots }) => ({ member: primary, slots: slots.count })),
   ].filter(({ member }) => !member.pod.deletionTimestamp);
   return pieces.flatMap((piece) => {

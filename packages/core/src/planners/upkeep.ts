@@ -12,7 +12,7 @@ import { findBroken } from './roll-failure.ts';
 export function planUpkeep(view: PlanView, decision: Decision | undefined) {
   const { snapshot, topology, roll } = view;
   const { cluster } = snapshot;
-  // Pods are added at once, but only let go when nothing depends on them any more: that is for planScaleIn to say.
+  // Pods are added at once, but only let go when nothing depends on them any more: that is for planScale to say.
   const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
   // Until a roll begins, a pod that has to be made anew is made of what the others are made of.
   const template = isUnderWay(view, decision) ? roll.target : roll.good;

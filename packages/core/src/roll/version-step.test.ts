@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveTopology } from '../topology.ts';
 import { bear } from '../testing/settle.ts';
-import type { SimulationOptions } from '../simulation/simulated-cluster.ts';
+import type { SimulationOptions } from '../simulation/simulation-options.ts';
 import type { NodeView } from '../snapshot.ts';
 import { deriveRoll } from './roll.ts';
 import { refuseVersion } from './version-step.ts';

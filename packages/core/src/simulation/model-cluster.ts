@@ -70,6 +70,7 @@ function modelNode(cluster: NodeClusterView, { report }: PodView, { pods }: Clus
     data: (report?.memory?.keys ?? 0) > 0 ? held : SlotSet.empty,
     ...modelReplication(report?.replication),
     bans: new Map(),
+    move: undefined,
   };
 }
 

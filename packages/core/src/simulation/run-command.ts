@@ -1,6 +1,7 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction, NodeGuard } from '../actions.ts';
 import type { NodeSettings } from '../builders/settings.ts';
+import { obeyMove } from './simulated-moves.ts';
 import type { SimulatedCluster } from './simulated-cluster.ts';
 import { follow, freshIdentity, type SimulatedNode } from './simulated-node.ts';
 import type { RunningPod } from './simulated-pod.ts';
@@ -47,6 +48,10 @@ export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command
       return true;
     case 'setConfig':
       return setConfig(pod, command);
+    case 'moveSlots':
+    case 'cancelMove':
+    case 'closeSlots':
+      return obeyMove(node, command);
     case 'releaseGate':
       return false;
   }
@@ -90,7 +95,11 @@ function holds(guard: NodeGuard, node: SimulatedNode): boolean {
     guard.configEpoch === undefined || guard.configEpoch === node.epoch,
     guard.linkUp === undefined || guard.linkUp === node.linkUp,
     guard.minReplicationOffset === undefined || node.offset >= guard.minReplicationOffset,
-    ...(guard.slotOwners ?? []).map(({ slots }) => ownedIn(node).intersection(SlotSet.parse(slots)).isEmpty),
+    ...(guard.slotOwners ?? []).map(({ slots, nodeId }) => {
+      const guarded = SlotSet.parse(slots);
+      if (nodeId === '') return ownedIn(node).intersection(guarded).isEmpty;
+      return nodeId === node.id && guarded.difference(node.slots).isEmpty;
+    }),
   ];
   return facts.every(Boolean);
 }

@@ -69,7 +69,7 @@ export class SimulatedBus {
     const line = node.table.get(node.primaryId ?? '');
     node.role = 'primary';
     node.slots = line?.slots ?? SlotSet.empty;
-    node.epoch = this.#highestEpoch() + 1;
+    node.epoch = this.highestEpoch() + 1;
     node.primaryId = undefined;
     node.linkUp = false;
     if (line) line.slots = SlotSet.empty;
@@ -131,11 +131,11 @@ export class SimulatedBus {
     for (const node of primaries) {
       const isTwin = ({ id, epoch, table }: SimulatedNode) =>
         id > node.id && epoch === node.epoch && table.has(node.id);
-      if (primaries.some(isTwin)) node.epoch = this.#highestEpoch() + 1;
+      if (primaries.some(isTwin)) node.epoch = this.highestEpoch() + 1;
     }
   }
 
-  #highestEpoch(): number {
+  highestEpoch(): number {
     const epochs = this.nodes.flatMap(({ epoch, table }) => [
       epoch,
       ...Array.from(table.values(), (line) => line.epoch),

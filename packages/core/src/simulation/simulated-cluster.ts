@@ -23,8 +23,10 @@ import type {
   OperatorView,
 } from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
+import type { SimulationOptions } from './simulation-options.ts';
 import { SimulatedBus } from './simulated-bus.ts';
 import { freshIdentity, type Identity } from './simulated-node.ts';
+import { moveSlots } from './simulated-moves.ts';
 import { isRunning, noSettings, readSettings, type RunningPod, type SimulatedPod, viewPod } from './simulated-pod.ts';
 
 export interface Volume {
@@ -34,14 +36,6 @@ export interface Volume {
 }
 
 type StatefulSetSpec = { readonly template?: ReturnType<typeof buildPodTemplate> };
-
-export interface SimulationOptions {
-  readonly shards?: number;
-  readonly replicas?: number;
-  readonly zones?: number;
-  readonly nodesPerZone?: number;
-  readonly spec?: Partial<EffectiveClusterSpec>;
-}
 
 const TICK_MS = 1000;
 const FIRST_SIZE = '1Gi';
@@ -73,20 +67,19 @@ export class SimulatedCluster {
   cluster: ValkeyCluster;
   readonly upgrades: ValkeyUpgrade[] = [];
   spec: EffectiveClusterSpec;
-  operator: OperatorView = {
-    version: '0.1.0',
-    namespace: 'valkey-system',
-    trustDomain: 'test',
-  };
+  operator: OperatorView = { version: '0.1.0', namespace: 'valkey-system', trustDomain: 'test' };
   /** Where pods go, by ordinal, and again from the first. */
   kubernetesNodes: readonly KubernetesNodeView[];
   /** Ordinals that go to a node of their own. */
   readonly homes = new Map<number, KubernetesNodeView>();
   /** Before each name that it gives, so that none is one of another's. */
   origin = '';
+  readonly #memory: Pick<SimulatedPod, 'usedBytes' | 'maxBytes'>;
   #serial = 0;
 
-  constructor({ shards = 3, replicas = 1, zones = 3, nodesPerZone = 1, spec = {} }: SimulationOptions = {}) {
+  constructor(options: SimulationOptions = {}) {
+    const { shards = 3, replicas = 1, zones = 3, nodesPerZone = 1, spec = {} } = options;
+    this.#memory = { usedBytes: options.usedBytes ?? 1_000_000, maxBytes: options.maxBytes ?? 0 };
     this.kubernetesNodes = Array.from({ length: zones * nodesPerZone }, (_, index) => ({
       name: `node-${index % zones}-${Math.floor(index / zones)}`,
       zone: `zone-${index % zones}`,
@@ -190,6 +183,7 @@ export class SimulatedCluster {
     // Twice: what a node hears in one round it tells in the next.
     for (let round = 0; round < 2; round += 1) this.bus.gossip(this.now);
     this.bus.elect();
+    moveSlots(this.bus);
     this.bus.replicate();
     this.persist();
   }
@@ -254,6 +248,7 @@ export class SimulatedCluster {
       syncing: false,
       syncedOnce: false,
       bans: new Map(),
+      move: undefined,
     };
   }
 
@@ -303,6 +298,7 @@ export class SimulatedCluster {
       ip: this.nextId('ip'),
       kubernetesNode,
       zone,
+      ...this.#memory,
       process: 'absent',
       gatedSince: 0,
       node: undefined,
@@ -346,7 +342,9 @@ export class SimulatedCluster {
       const { id, epoch, role, primaryId, slots, table, data } = node;
       const copy = new Map(Array.from(table, ([key, line]) => [key, { ...line }]));
       const { storage } = this.volume(ordinal);
-      this.volumes.set(ordinal, { storage, identity: { id, epoch, role, primaryId, slots, table: copy }, data });
+      const open = { importing: new Map(node.importing), migrating: new Map(node.migrating) };
+      const identity = { id, epoch, role, primaryId, slots, ...open, table: copy };
+      this.volumes.set(ordinal, { storage, identity, data });
     }
   }
 }

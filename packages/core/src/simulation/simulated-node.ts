@@ -1,4 +1,5 @@
 import { SlotSet } from '@valkey-operator/valkey';
+import type { SlotMoveView } from '../snapshot.ts';
 
 /** A line of a node's table. */
 export interface Line {
@@ -19,6 +20,9 @@ export interface Identity {
   role: 'primary' | 'replica';
   primaryId: string | undefined;
   slots: SlotSet;
+  /** Slots that a move key by key has left open here, and the other end of it. */
+  importing: Map<number, string>;
+  migrating: Map<number, string>;
   table: Map<string, Line>;
 }
 
@@ -31,10 +35,21 @@ export interface SimulatedNode extends Identity {
   syncedOnce: boolean;
   /** Ids that it forgot and does not listen to for a while. */
   bans: Map<string, number>;
+  /** What its sidecar was ordered to move away, and how. */
+  move: (SlotMoveView & { readonly method: 'atomic' | 'by-key' }) | undefined;
 }
 
 export function freshIdentity(id: string): Identity {
-  return { id, epoch: 0, role: 'primary', primaryId: undefined, slots: SlotSet.empty, table: new Map() };
+  return {
+    id,
+    epoch: 0,
+    role: 'primary',
+    primaryId: undefined,
+    slots: SlotSet.empty,
+    importing: new Map(),
+    migrating: new Map(),
+    table: new Map(),
+  };
 }
 
 /** Node `listener` hears from `speaker` who it is and what it owns: the rules by which Valkey settles ownership. */
@@ -57,15 +72,15 @@ export function hear(listener: SimulatedNode, speaker: SimulatedNode): void {
     if (rival.epoch < speaker.epoch) {
       rival.slots = rival.slots.difference(overlap);
       const followsRival = listener.role === 'replica' && listener.primaryId === rival.id;
-      if (followsRival && rival.slots.isEmpty) follow(listener, speaker.id);
+      if (followsRival && rival.slots.isEmpty && isFailover(speaker, overlap)) follow(listener, speaker.id);
     } else if (rival.epoch > speaker.epoch) {
       granted = granted.difference(overlap);
       // The listener tells the speaker of the later owner, and the speaker gives in, with its keys.
-      lose(speaker, overlap, rival.id);
+      lose(speaker, overlap, rival);
     }
   }
   const own = listener.role === 'primary' ? listener.slots.intersection(granted) : SlotSet.empty;
-  if (!own.isEmpty && listener.epoch < speaker.epoch) lose(listener, own, speaker.id);
+  if (!own.isEmpty && listener.epoch < speaker.epoch) lose(listener, own, speaker);
   if (!own.isEmpty && listener.epoch >= speaker.epoch) granted = granted.difference(own);
   line.slots = granted;
 }
@@ -84,9 +99,14 @@ export function follow(node: SimulatedNode, primaryId: string): void {
   node.syncedOnce = false;
 }
 
-function lose(node: SimulatedNode, slots: SlotSet, to: string): void {
+/** Somebody who has nothing but what was another's took over from it; slots that were moved lead nobody to change sides. */
+function isFailover({ slots }: { readonly slots: SlotSet }, taken: SlotSet): boolean {
+  return slots.difference(taken).isEmpty;
+}
+
+function lose(node: SimulatedNode, slots: SlotSet, to: { readonly id: string; readonly slots: SlotSet }): void {
   if (node.slots.isEmpty) return;
   node.slots = node.slots.difference(slots);
   node.data = node.data.difference(slots);
-  if (node.slots.isEmpty && node.table.has(to)) follow(node, to);
+  if (node.slots.isEmpty && node.table.has(to.id) && isFailover(to, slots)) follow(node, to.id);
 }

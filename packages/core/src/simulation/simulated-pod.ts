@@ -10,6 +10,8 @@ export interface SimulatedPod {
   readonly ip: string;
   readonly kubernetesNode: string;
   readonly zone: string;
+  readonly usedBytes: number;
+  readonly maxBytes: number;
   /** `absent`: it has not been started in this pod yet. */
   process: 'running' | 'gated' | 'down' | 'absent';
   gatedSince: number;
@@ -88,7 +90,8 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
         syncInProgress: node.syncing,
         syncedOnce: node.syncedOnce,
       },
-      memory: { usedBytes: 1_000_000, maxBytes: 0, keys: node.data.count },
+      ...(node.move && { move: node.move }),
+      memory: { usedBytes: pod.usedBytes, maxBytes: pod.maxBytes, keys: node.data.count },
     }),
     config: {
       runningHash: pod.settings.hash,
@@ -120,7 +123,7 @@ function waitsForRestart({ settings: { settings }, startedWith }: SimulatedPod):
 const FAILURE_FLAGS = { no: [], suspected: ['fail?'], agreed: ['fail'] };
 
 function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
-  const { id, role, primaryId, epoch, slots, table } = pod.node;
+  const { id, role, primaryId, epoch, slots, table, importing, migrating } = pod.node;
   const own = {
     id,
     ip: pod.ip,
@@ -154,6 +157,9 @@ function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
     slotsAssigned: 0,
     slotsOk: 0,
     nodes,
-    openSlots: [],
+    openSlots: [
+      ...Array.from(importing, ([slot, importingFrom]) => ({ slot, importingFrom })),
+      ...Array.from(migrating, ([slot, migratingTo]) => ({ slot, migratingTo })),
+    ],
   };
 }

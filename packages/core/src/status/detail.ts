@@ -1,4 +1,12 @@
-import type { FailedRoll, NodeDetail, ShardDetail, UpgradedImage, ValkeyClusterStatus } from '@valkey-operator/api';
+import type {
+  FailedRoll,
+  NodeDetail,
+  ShardDetail,
+  SlotMigration,
+  UpgradedImage,
+  ValkeyClusterStatus,
+} from '@valkey-operator/api';
+import { SlotSet } from '@valkey-operator/valkey';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { previousDetail } from '../expectation.ts';
@@ -14,23 +22,25 @@ type Detail = NonNullable<ValkeyClusterStatus['status']>;
 const LAG_WORTH_TELLING = 1024 * 1024;
 /** A figure is written again when it has changed by this share: an idle cluster must not cause a single write. */
 const STEADY_SHARE = 0.1;
+/** Of slots that are still to be moved: enough to see which. */
+const MAX_RANGES = 100;
 
 /** Every node and shard, for people and the UI. */
 export function describeDetail(view: PlanView, upgraded: UpgradedImage | undefined): Detail {
   const { snapshot, topology } = view;
-  const isBornNow = !topology.formed && topology.unowned.isEmpty && topology.shards.length > 0;
   const before = new Map(previousDetail(snapshot).nodes?.map((node) => [node.pod, node]));
+  const migrations = topology.members.flatMap((member) => describeMigration(view, member));
   const pods = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal);
   return {
     observedGeneration: snapshot.cluster.metadata.generation,
     clusterType: 'cluster',
     masterCount: topology.shards.length,
-    replicasPerMaster: snapshot.spec.replicasPerMaster,
+    replicasPerMaster: topology.inEffect.replicasPerMaster,
     statefulSet: { name: snapshot.cluster.metadata.name },
     nodes: pods.map((pod) => describeNode(pod, view, before.get(pod.name))),
     shards: topology.shards.map(describeShard),
-    // With the shards that it really has: that is what the next look starts from.
-    effectiveSpec: { ...specInEffect(view), masterCount: isBornNow ? topology.shards.length : topology.shardCount },
+    ...(migrations.length > 0 && { migrations }),
+    effectiveSpec: { ...specInEffect(view), ...topology.inEffect },
     ...withValues({ failedRoll: recordFailure(view), upgraded }),
   };
 }
@@ -57,13 +67,35 @@ export function shardOf({ topology }: PlanView, pod: PodView): Shard | undefined
   );
 }
 
-function describeShard({ primary, replicas, slots }: Shard): ShardDetail {
+function describeShard({ id, primary, replicas, slots }: Shard): ShardDetail {
   return {
-    id: primary.cluster.shardId || primary.id,
+    id,
     primary: primary.pod.name,
     replicas: replicas.map(({ pod }) => pod.name),
-    slots: slots.ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)),
+    slots: listRanges(slots),
   };
+}
+
+/** What its sidecar moves away, or could not; keys that people should know of are named. */
+function describeMigration({ topology }: PlanView, source: Member): SlotMigration[] {
+  const { move } = source.report;
+  if (move?.state !== 'running' && move?.state !== 'failed') return [];
+  const name = (nodeId: string) => topology.shards.find(({ primary }) => primary.id === nodeId)?.id ?? nodeId;
+  const keys = move.notableKeys.length > 0 ? `Keys: ${move.notableKeys.join(', ')}` : '';
+  const message = [move.message, keys].filter(Boolean).join('. ');
+  return [
+    {
+      from: name(source.id),
+      to: name(move.targetId),
+      slots: listRanges(SlotSet.parse(move.slots)).slice(0, MAX_RANGES),
+      state: move.state,
+      ...(message && { message: message.slice(0, 1024) }),
+    },
+  ];
+}
+
+function listRanges({ ranges }: SlotSet): string[] {
+  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
 }
 
 function describeNode(pod: PodView, view: PlanView, before: NodeDetail | undefined): NodeDetail {
@@ -84,7 +116,7 @@ function describeMember(member: Member, shard: Shard | undefined, before: NodeDe
   return withValues({
     nodeId: id,
     role: cluster.role,
-    shard: shard && (shard.primary.cluster.shardId || shard.primary.id),
+    shard: shard?.id,
     lagBytes: lag >= LAG_WORTH_TELLING ? steady(before?.lagBytes, lag) : undefined,
     linkUp: cluster.role === 'replica' ? (report.replication?.linkUp ?? false) : undefined,
   });

@@ -1,7 +1,7 @@
 import type { Reason } from '@valkey-operator/api';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
-import { isInSync, type Member, type Shard, type Topology } from '../topology.ts';
+import { isInSync, isOwner, type Member, type Shard, type Topology } from '../topology.ts';
 import { listNames } from './list-names.ts';
 import { isPaused } from './paused.ts';
 
@@ -21,14 +21,14 @@ export interface Health {
 }
 
 export function assessHealth({ topology }: PlanView): Health {
-  const { shards, silent, shardCount, replicasPerShard } = topology;
+  const { shards, silent, wantedShards, replicasPerShard } = topology;
   const unheard = silent.filter(({ seenAlive }) => seenAlive).reduce((sum, { slots }) => sum + slots.count, 0);
   const replicas = shards.flatMap((shard) => shard.replicas);
   return {
     servedSlots: shards.reduce((sum, { slots }) => sum + slots.count, unheard),
     readyPrimaries: shards.filter(({ primary }) => primary.report.ready).length,
     readyReplicas: replicas.filter(isServing).length,
-    wantedReplicas: shardCount * replicasPerShard,
+    wantedReplicas: wantedShards * replicasPerShard,
     shortcomings: findShortcomings(topology, unheard),
   };
 }
@@ -43,7 +43,7 @@ export function assessToldHealth(view: PlanView): Health {
 }
 
 function findShortcomings(topology: Topology, unheard: number): Finding[] {
-  const { shards, creating, shardCount, replicasPerShard } = topology;
+  const { shards, leaving, creating, replicasPerShard } = topology;
   const served = shards.reduce((sum, { slots }) => sum + slots.count, unheard);
   const findings: Finding[] = [];
   if (served < SLOT_COUNT) {
@@ -51,13 +51,20 @@ function findShortcomings(topology: Topology, unheard: number): Finding[] {
     findings.push({ reason, message: `${SLOT_COUNT - served} of ${SLOT_COUNT} slots are not served.` });
   }
   const unready = shards.map(({ primary }) => primary).filter(({ report }) => !report.ready);
-  if (unready.length > 0 || shards.length < shardCount) findings.push(describeUnready(topology, unready));
-  const short = shards.filter(({ replicas }) => replicas.filter(isServing).length < replicasPerShard);
+  if (unready.length > 0 || isAwaited(topology)) findings.push(describeUnready(topology, unready));
+  const short = shards.filter(
+    (shard) => !leaving.includes(shard) && shard.replicas.filter(isServing).length < replicasPerShard,
+  );
   const lacking = short.filter(({ replicas }) => replicas.length < replicasPerShard);
   if (lacking.length > 0) findings.push(describeLacking(topology, lacking));
   const lagging = short.flatMap(({ replicas }) => replicas.filter((replica) => !isServing(replica)));
   if (lagging.length > 0) findings.push(describeLagging(lagging));
   return findings;
+}
+
+/** A primary that is not heard. Fewer shards than there were, but with all slots, are no fault: some were emptied. */
+function isAwaited({ formed, shards, silent, shardCount }: Topology): boolean {
+  return formed ? silent.some(isOwner) : shards.length < shardCount;
 }
 
 function describeUnready({ creating, missing }: Topology, unready: readonly Member[]): Finding {

@@ -2,7 +2,6 @@ import { SlotSet } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
 import type { Drift } from '../drift.ts';
 import { previousDetail } from '../expectation.ts';
-import type { Shard } from '../topology.ts';
 
 /** What was done to the nodes themselves (C6): settings, replicas and slots that somebody else has changed. */
 export function findNodeDrift(view: PlanView): Drift[] {
@@ -27,18 +26,17 @@ function findPlacementDrift({ snapshot, topology }: PlanView): string[] {
   const { shards, formed, missing } = topology;
   const isAtRest = formed && missing.length === 0 && snapshot.cluster.status?.orchestration === undefined;
   if (!isAtRest || snapshot.cluster.status?.observedGeneration !== snapshot.cluster.metadata.generation) return [];
-  const nameOf = (shard: Shard) => shard.primary.cluster.shardId || shard.primary.id;
   const moved = shards.flatMap((shard) =>
     shard.replicas.flatMap(({ pod }) => {
       const was = nodes.find((node) => node.pod === pod.name)?.shard;
-      const old = shards.find((each) => nameOf(each) === was);
+      const old = shards.find((each) => each.id === was);
       return old === undefined || old === shard
         ? []
         : [`Replica ${pod.name} follows ${shard.primary.pod.name}, should follow ${old.primary.pod.name}`];
     }),
   );
   const taken = shards.flatMap((shard) => {
-    const written = before.find(({ id }) => id === nameOf(shard))?.slots;
+    const written = before.find(({ id }) => id === shard.id)?.slots;
     const gained = written ? shard.slots.difference(SlotSet.parse(written.join(' '))) : SlotSet.empty;
     return gained.isEmpty
       ? []

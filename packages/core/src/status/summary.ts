@@ -34,7 +34,7 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
   return {
     phase: choosePhase(view, situation),
     observedGeneration: cluster.metadata.generation,
-    masters: `${health.readyPrimaries}/${topology.shardCount}`,
+    masters: `${health.readyPrimaries}/${topology.wantedShards}`,
     replicas: `${health.readyReplicas}/${health.wantedReplicas}`,
     masterCount: topology.shards.length,
     selector: Object.entries(selectorLabels(name))
@@ -80,13 +80,9 @@ function describePause({ topology: { wantedPods, observedPods = 0 } }: PlanView,
   return { status: true, reason: 'Paused', message: `${PAUSED}${more}${plan}` };
 }
 
-function describeProgress({ snapshot, topology }: PlanView, { decision, hold, cancelled }: Course): ConditionText {
+function describeProgress({ snapshot }: PlanView, { decision, hold, cancelled }: Course): ConditionText {
   if (isPaused(snapshot)) return { status: false, reason: 'Paused', message: PAUSED };
   if (decision && !decision.held) return { status: true, ...pick(decision) };
-  if (snapshot.spec.masterCount !== topology.shardCount) {
-    const message = `spec.masterCount is ${snapshot.spec.masterCount}, but the cluster keeps its ${topology.shardCount} shards: this version of the operator does not move slots.`;
-    return { status: false, reason: 'InvalidSpec', message };
-  }
   if (decision) return { status: false, ...pick(decision) };
   if (hold) return { status: true, ...pick(hold) };
   if (cancelled && isInForce(snapshot, cancelled)) {
@@ -104,10 +100,10 @@ function describeSlots(formed: boolean, { servedSlots }: Health): ConditionText 
   return { status: false, reason: formed ? 'SlotsUncovered' : 'Creating', message: text };
 }
 
-function describeHealth({ topology: { shardCount } }: PlanView, { wantedReplicas }: Health): string {
-  const each = wantedReplicas / shardCount;
+function describeHealth({ topology: { shards, wantedShards } }: PlanView, { wantedReplicas }: Health): string {
+  const each = wantedReplicas / wantedShards;
   const replicas = each === 1 ? '1 replica' : `${each} replicas`;
-  return `All ${SLOT_COUNT} slots are served by ${shardCount} primaries, each with ${replicas} in sync.`;
+  return `All ${SLOT_COUNT} slots are served by ${shards.length} primaries, each with ${replicas} in sync.`;
 }
 
 function choosePhase({ topology }: PlanView, { health, course }: Situation): Phase {

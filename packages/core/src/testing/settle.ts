@@ -1,6 +1,7 @@
 import type { Plan } from '../actions.ts';
 import { checkPlan, isSettled } from './check-plan.ts';
-import { SimulatedCluster, type SimulationOptions } from '../simulation/simulated-cluster.ts';
+import { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import type { SimulationOptions } from '../simulation/simulation-options.ts';
 
 /** Rounds of a second until there is nothing left to do; every plan on the way is checked. */
 export function settle(cluster: SimulatedCluster, rounds = 150): Plan {

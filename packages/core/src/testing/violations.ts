@@ -2,8 +2,8 @@ import { annotations } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction, Plan } from '../actions.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
-import type { Identity } from '../simulation/simulated-node.ts';
-import { isRunning } from '../simulation/simulated-pod.ts';
+import type { Identity, SimulatedNode } from '../simulation/simulated-node.ts';
+import { isRunning, type SimulatedPod } from '../simulation/simulated-pod.ts';
 
 /** Where a plan would do harm in the cluster as it really is, which the planner can only know in part. */
 export function findViolations(cluster: SimulatedCluster, { stages }: Plan): string[] {
@@ -41,7 +41,6 @@ function findLoss(cluster: SimulatedCluster, actions: readonly Action[]): string
 
 function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction): string[] {
   const pod = cluster.pods.find((each) => each.name === name);
-  const isForced = cluster.cluster.metadata.annotations?.[annotations.forceTakeover] !== undefined;
   switch (command.do) {
     case 'forget':
       return identities(cluster)
@@ -54,26 +53,46 @@ function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction)
       );
       return owners.map(({ id }) => `${id} owns slots that ${name} would get`);
     }
-    case 'failover': {
-      const { primaryId, syncedOnce, offset } = pod?.node ?? {};
-      const isAlive = cluster.nodes.some(({ id, role }) => id === primaryId && role === 'primary');
-      return [
-        ...(command.mode !== 'coordinated' && isAlive ? [`${name} would be promoted beside its living primary`] : []),
-        ...(!isForced && !(syncedOnce && offset) ? [`${name} was never in sync and would be promoted`] : []),
-      ];
-    }
+    case 'failover':
+      return findHarmOfFailover(cluster, pod, command.mode);
     case 'reset':
-      return pod?.node?.data.isEmpty === false ? [`${name} would lose its keys`] : [];
+      return losesKeys(cluster, pod?.node) ? [`${name} would lose its keys`] : [];
+    case 'moveSlots': {
+      const target = cluster.pods.find(({ node }) => node?.id === command.target.nodeId);
+      const { masterCount, replicasPerMaster } = cluster.spec;
+      const isGoing = (target?.ordinal ?? 0) >= masterCount * (1 + replicasPerMaster);
+      return isGoing && command.method === 'atomic' ? [`${target?.name} would get slots and is about to go`] : [];
+    }
     default:
       return [];
   }
+}
+
+function findHarmOfFailover(cluster: SimulatedCluster, pod: SimulatedPod | undefined, mode: string): string[] {
+  const isForced = cluster.cluster.metadata.annotations?.[annotations.forceTakeover] !== undefined;
+  const { primaryId, syncedOnce, offset } = pod?.node ?? {};
+  const isAlive = cluster.nodes.some(({ id, role }) => id === primaryId && role === 'primary');
+  const isMoving = cluster.nodes.some(({ move }) => move?.state === 'running');
+  return [
+    ...(mode === 'coordinated' && isMoving ? [`${pod?.name} would take over while slots move`] : []),
+    ...(mode !== 'coordinated' && isAlive ? [`${pod?.name} would be promoted beside its living primary`] : []),
+    ...(!isForced && !(syncedOnce && offset) ? [`${pod?.name} was never in sync and would be promoted`] : []),
+  ];
+}
+
+/** A replica loses nothing that its primary has. */
+function losesKeys({ nodes }: SimulatedCluster, node: SimulatedNode | undefined): boolean {
+  const primary = nodes.find(({ id }) => node?.role === 'replica' && id === node.primaryId);
+  return node?.data.difference(primary?.data ?? SlotSet.empty).isEmpty === false;
 }
 
 /** Takes a replica that serves, or a primary, out of service for a moment. */
 function isDisruption(cluster: SimulatedCluster, { pod: name, command }: NodeAction): boolean {
   if (command.do === 'failover') return true;
   const node = cluster.pods.find((each) => each.name === name)?.node;
-  const follows = cluster.nodes.some(({ id, role }) => id === node?.primaryId && role === 'primary');
+  const follows = cluster.nodes.some(
+    ({ id, role, slots }) => id === node?.primaryId && role === 'primary' && !slots.isEmpty,
+  );
   return command.do === 'replicate' && node?.role === 'replica' && node.linkUp && follows;
 }
 

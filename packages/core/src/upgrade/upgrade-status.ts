@@ -43,12 +43,11 @@ function describeShard(
   { status, spec }: ValkeyUpgrade,
   phase: UpgradeNews['phase'],
 ): ShardStatus {
-  const id = shard.primary.cluster.shardId || shard.primary.id;
-  const before = status?.shards?.find((each) => each.shard === id);
+  const before = status?.shards?.find((each) => each.shard === shard.id);
   const from = before?.from ?? shard.primary.report.process.version;
   const to = spec.targetVersion ?? spec.image?.tag;
   return {
-    shard: id,
+    shard: shard.id,
     step: phase === 'RolledBack' ? 'RolledBack' : stepOf(view, shard),
     ...(from && { from }),
     ...(to && { to }),

@@ -1,5 +1,6 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { NodeCommand, NodeGuard } from '@valkey-operator/core';
-import { FailoverMode, GateDecision, LinkState, ProcessState, Role } from '@valkey-operator/rpc';
+import { FailoverMode, GateDecision, LinkState, MoveMethod, ProcessState, Role } from '@valkey-operator/rpc';
 import { describe, expect, test } from 'vitest';
 import { toCommandRequest } from './node-command.ts';
 
@@ -29,6 +30,24 @@ const commands: { [K in NodeCommand['do']]: { command: Extract<NodeCommand, { do
   setConfig: {
     command: { do: 'setConfig', settings: { hz: '20' }, hash: 'h2' },
     payload: { case: 'setConfig', value: { values: { hz: '20' }, configHash: 'h2' } },
+  },
+  moveSlots: {
+    command: { do: 'moveSlots', slots: '0-5', target: peer, method: 'by-key' },
+    payload: {
+      case: 'moveSlots',
+      value: {
+        slots: [range(0, 5)],
+        target: peer,
+        method: MoveMethod.BY_KEY,
+        keysAtOnce: 50_000,
+        timeLimit: durationFromMs(10_000),
+      },
+    },
+  },
+  cancelMove: { command: { do: 'cancelMove' }, payload: { case: 'cancelMove', value: {} } },
+  closeSlots: {
+    command: { do: 'closeSlots', slots: '7' },
+    payload: { case: 'closeSlots', value: { slots: [range(7, 7)] } },
   },
   releaseGate: {
     command: { do: 'releaseGate', decision: 'new-node' },

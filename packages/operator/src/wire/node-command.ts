@@ -1,10 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { NodeAction, NodeCommand, NodeGuard } from '@valkey-operator/core';
 import {
   FailoverMode,
   GateDecision,
   type GuardSchema,
   LinkState,
+  MoveMethod,
   ProcessState,
   Role,
   type SlotRangeSchema,
@@ -18,6 +20,11 @@ type Range = MessageInitShape<typeof SlotRangeSchema>;
 
 /** Most commands are answered within milliseconds; these wait for something to come about. */
 const TIMEOUT_MS = { meet: 15_000, replicate: 10_000, failover: 15_000, other: 5_000 };
+
+/** So many keys change hands within some 80 ms, for which their primary takes no writes. */
+const KEYS_AT_ONCE = 50_000;
+/** An order to move slots is good for this long; then the planner looks what is left, and whether it is still wanted. */
+const MOVE_MS = 10_000;
 
 /** A decision of the planner in the words of the wire. */
 export function toCommandRequest({ command, guard }: NodeAction): Omit<CommandRequest, 'id'> {
@@ -61,6 +68,21 @@ function toPayload(command: NodeCommand): Payload {
       return { case: 'reset', value: { hard: command.hard } };
     case 'setConfig':
       return { case: 'setConfig', value: { values: { ...command.settings }, configHash: command.hash } };
+    case 'moveSlots':
+      return {
+        case: 'moveSlots',
+        value: {
+          slots: toRanges(command.slots),
+          target: { ...command.target },
+          method: command.method === 'atomic' ? MoveMethod.ATOMIC : MoveMethod.BY_KEY,
+          keysAtOnce: KEYS_AT_ONCE,
+          timeLimit: durationFromMs(MOVE_MS),
+        },
+      };
+    case 'cancelMove':
+      return { case: 'cancelMove', value: {} };
+    case 'closeSlots':
+      return { case: 'closeSlots', value: { slots: toRanges(command.slots) } };
     case 'releaseGate':
       return { case: 'releaseGate', value: { decision: GATE_DECISIONS[command.decision] } };
   }

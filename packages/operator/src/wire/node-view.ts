@@ -1,5 +1,5 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { KnownNodeView, NodeClusterView, NodeView } from '@valkey-operator/core';
+import { durationMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { KnownNodeView, NodeClusterView, NodeView, SlotMoveView } from '@valkey-operator/core';
 import {
   CertificatePurpose,
   type ClusterReport,
@@ -9,16 +9,19 @@ import {
   GateReason,
   type KnownNode,
   LinkState,
+  MoveState,
   type NodeReport,
   type OpenSlot,
   type ProcessReport,
   ProcessState,
   Role,
+  type SlotMigration,
+  type SlotMove,
 } from '@valkey-operator/rpc';
 
 /** The report as plain values that the planner, which knows no wire, can decide on. */
 export function toNodeView(report: NodeReport, receivedAt: number, live: boolean): NodeView {
-  const { cluster, replication, memory, config } = report;
+  const { cluster, replication, memory } = report;
   const certificate = report.certificates.find(({ purpose }) => purpose === CertificatePurpose.MTLS);
   return {
     receivedAt,
@@ -42,7 +45,8 @@ export function toNodeView(report: NodeReport, receivedAt: number, live: boolean
         ...(memory.expiringHashes > 0n && { expiringHashes: Number(memory.expiringHashes) }),
       },
     }),
-    config: toConfig(config),
+    ...(report.slotMove && { move: toMove(report.slotMove) }),
+    config: toConfig(report.config),
     dataState: DATA_STATES[report.data?.state ?? DataState.UNSPECIFIED] ?? 'unknown',
     ...(certificate?.notAfter && {
       certificate: { thumbprint: certificate.thumbprint, notAfter: timestampMs(certificate.notAfter) },
@@ -96,6 +100,7 @@ function toCluster(cluster: ClusterReport): NodeClusterView {
     slotsOk: cluster.slotsOk,
     nodes: cluster.nodes.map(toKnownNode),
     openSlots: cluster.openSlots.map(toOpenSlot),
+    exports: cluster.migrations.filter(isExport(cluster.nodeId)).map(({ slots, targetId }) => ({ slots, targetId })),
   };
 }
 
@@ -120,6 +125,29 @@ function toOpenSlot({ slot, direction }: OpenSlot): NodeClusterView['openSlots']
   return direction.case === 'migratingTo' ? { slot, migratingTo: direction.value } : { slot };
 }
 
+const ENDED = ['success', 'failed', 'cancelled'];
+
+/** Imports are told by their source. */
+function isExport(nodeId: string): (migration: SlotMigration) => boolean {
+  return ({ sourceId, state }) => sourceId === nodeId && !ENDED.includes(state);
+}
+
+function toMove({ state, movedKeys, leftKeys, elapsed, ...move }: SlotMove): SlotMoveView {
+  const { targetId, slots, movedSlots, failures, message, notableKeys } = move;
+  return {
+    state: MOVE_STATES[state] ?? 'unknown',
+    targetId,
+    slots,
+    movedSlots,
+    movedKeys: Number(movedKeys),
+    leftKeys: Number(leftKeys),
+    elapsedMs: elapsed ? durationMs(elapsed) : 0,
+    failures,
+    message,
+    notableKeys,
+  };
+}
+
 // A sidecar of the next version may say something that is not in these tables: then it is not known.
 const PROCESS_STATES: Partial<Record<ProcessState, NodeView['process']['state']>> = {
   [ProcessState.ABSENT]: 'absent',
@@ -130,6 +158,13 @@ const PROCESS_STATES: Partial<Record<ProcessState, NodeView['process']['state']>
   [ProcessState.UNRESPONSIVE]: 'unresponsive',
   [ProcessState.STOPPING]: 'stopping',
   [ProcessState.EXITED]: 'exited',
+};
+
+const MOVE_STATES: Partial<Record<MoveState, SlotMoveView['state']>> = {
+  [MoveState.RUNNING]: 'running',
+  [MoveState.DONE]: 'done',
+  [MoveState.FAILED]: 'failed',
+  [MoveState.CANCELLED]: 'cancelled',
 };
 
 const DATA_STATES: Partial<Record<DataState, NodeView['dataState']>> = {

@@ -10,8 +10,7 @@ import { forget } from './forget.ts';
 import { meet } from './meet.ts';
 import { refuseWhile } from './observe.ts';
 import { replicate } from './replicate.ts';
-import { setSlot } from './set-slot.ts';
-import { addSlots, deleteSlots } from './slots.ts';
+import { addSlots, closeSlots, deleteSlots } from './slots.ts';
 
 const primary = aNode('me', { myself: true, slots: '0-99' });
 const replicaOf = (primaryId: string) => aNode('me', { myself: true, primaryId });
@@ -167,12 +166,14 @@ describe('slots', () => {
     expect(node.commands).toEqual(['CLUSTER DELSLOTSRANGE 90 99']);
   });
 
-  it('are opened and closed once', async () => {
-    const openSlots = [{ slot: 5, direction: 'migrating', peer: 'other' }] as const;
+  it('that are open are closed, the others left alone', async () => {
+    const openSlots = [
+      { slot: 5, direction: 'migrating', peer: 'other' },
+      { slot: 7, direction: 'importing', peer: 'other' },
+    ] as const;
     const node = new ScriptedNode({ myself: { ...primary, openSlots } });
-    const action = { case: 'migratingTo', value: 'other' } as const;
-    expect(await run(setSlot(node), 'setSlot', { slot: 5, action })).toMatchObject(unchanged);
-    await run(setSlot(node), 'setSlot', { slot: 5, action: { case: 'stable', value: true } });
+    expect(await run(closeSlots(node), 'closeSlots', { slots: [{ start: 8, end: 9 }] })).toMatchObject(unchanged);
+    await run(closeSlots(node), 'closeSlots', { slots: [{ start: 5, end: 6 }] });
     expect(node.commands).toEqual(['CLUSTER SETSLOT 5 STABLE']);
   });
 });

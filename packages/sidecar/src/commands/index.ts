@@ -1,26 +1,26 @@
 import type { CommandHandlers } from '@valkey-operator/rpc/sidecar';
 import type { MemoryFiles } from '../node-memory.ts';
 import type { SettingsInEffect } from '../settings-in-effect.ts';
+import type { SlotMover } from '../slot-move/slot-mover.ts';
 import type { StartGate } from '../start-gate/start-gate.ts';
 import type { ValkeyWatch } from '../valkey-watch.ts';
 import { bumpEpoch, setConfigEpoch } from './epochs.ts';
 import { failover } from './failover.ts';
 import { forget } from './forget.ts';
 import { meet } from './meet.ts';
-import { cancelSlotMigrations, migrateSlots } from './migrate-slots.ts';
-import { moveKeys } from './move-keys.ts';
+import { cancelMove, moveSlots } from './move-slots.ts';
 import { refuseWhile } from './observe.ts';
 import { releaseGate } from './release-gate.ts';
 import { replicate } from './replicate.ts';
 import { reset } from './reset.ts';
 import { save } from './save.ts';
 import { setConfig } from './set-config.ts';
-import { setSlot } from './set-slot.ts';
 import { shutdown } from './shutdown.ts';
-import { addSlots, deleteSlots } from './slots.ts';
+import { addSlots, closeSlots, deleteSlots } from './slots.ts';
 
 export interface CommandDependencies {
   readonly watch: ValkeyWatch;
+  readonly mover: SlotMover;
   readonly gate: StartGate;
   readonly memory: MemoryFiles;
   readonly settings: SettingsInEffect;
@@ -30,7 +30,7 @@ export interface CommandDependencies {
 
 /** Everything the operator can order. The guard of a command has been checked when its handler is called. */
 export function createHandlers(dependencies: CommandDependencies): CommandHandlers {
-  const { watch, gate, memory, settings, isTerminating, nodeTimeoutMs } = dependencies;
+  const { watch, mover, gate, memory, settings, isTerminating, nodeTimeoutMs } = dependencies;
   const handlers: CommandHandlers = {
     meet: meet(watch),
     addSlots: addSlots(watch, nodeTimeoutMs),
@@ -39,13 +39,12 @@ export function createHandlers(dependencies: CommandDependencies): CommandHandle
     failover: failover(watch),
     forget: forget(watch),
     reset: reset(watch, memory),
-    setSlot: setSlot(watch),
+    closeSlots: closeSlots(watch),
     bumpEpoch: bumpEpoch(watch),
     setConfigEpoch: setConfigEpoch(watch),
     setConfig: setConfig(settings),
-    migrateSlots: migrateSlots(watch),
-    cancelSlotMigrations: cancelSlotMigrations(watch),
-    moveKeys: moveKeys(() => watch.connection),
+    moveSlots: moveSlots(watch, mover),
+    cancelMove: cancelMove(watch, mover),
     save: save(watch),
     shutdown: shutdown(watch),
     releaseGate: releaseGate(gate),

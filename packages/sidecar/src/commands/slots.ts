@@ -23,6 +23,16 @@ export const deleteSlots = (node: Node) =>
     await change(node, 'DELSLOTSRANGE', present);
   });
 
+/** One after the other: each is passed on to the replicas before it is answered. */
+export const closeSlots = (node: Node) =>
+  handler<'closeSlots'>(async ({ slots }) => {
+    const { myself } = await lookAtCluster(node);
+    const wanted = toSlotSet(slots);
+    const open = myself.openSlots.map(({ slot }) => slot).filter((slot) => wanted.has(slot));
+    for (const slot of open) await node.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
+    if (open.length === 0) return done({ unchanged: true });
+  });
+
 async function change(node: Node, command: string, slots: SlotSet): Promise<void> {
   await node.call('CLUSTER', command, ...slots.ranges.flat().map(String));
 }

@@ -6,15 +6,35 @@ import { NODES_CONF } from '../data-directory.ts';
 const ZONE_FIELD = /,availability-zone=[^, ]*/g;
 
 /**
- * After a downgrade: Valkey 9.1 writes the zone of each node into nodes.conf, and an older one takes a file with a field that
- * it does not know for corrupted. Without that field it is the same table. No Valkey has it open: this one has yet to start.
+ * Rewrites what Valkey itself has written and would now take for corrupted, and so never start again. The table stays the
+ * same. No Valkey has it open: this one has yet to start.
  */
-export async function dropUnknownFields(directory: string, reader: ValkeyVersion): Promise<void> {
-  if (hasFeature(reader, 'availabilityZoneInTopology')) return;
+export async function mendNodesConf(directory: string, reader: ValkeyVersion | undefined): Promise<void> {
   const file = join(directory, NODES_CONF);
   const text = await readFile(file, 'utf8').catch(() => '');
-  const known = text.replaceAll(ZONE_FIELD, '');
-  if (known === text) return;
-  await writeFile(`${file}.tmp`, known);
+  const mended = alignShardIds(dropUnknownFields(text, reader));
+  if (mended === text) return;
+  await writeFile(`${file}.tmp`, mended);
   await rename(`${file}.tmp`, file);
+}
+
+/** After a downgrade: Valkey 9.1 writes the zone of each node down, a field that an older one does not know. */
+function dropUnknownFields(text: string, reader: ValkeyVersion | undefined): string {
+  if (!reader || hasFeature(reader, 'availabilityZoneInTopology')) return text;
+  return text.replaceAll(ZONE_FIELD, '');
+}
+
+/**
+ * A Valkey that ends before it has heard from all nodes may have written down replicas with shard ids of their own. Each is
+ * of the shard of its primary.
+ */
+export function alignShardIds(text: string): string {
+  const lines = text.split('\n').map((line) => line.split(' '));
+  const shards = new Map(lines.map(([id, address]) => [id, /,shard-id=([^,]+)/.exec(address ?? '')?.[1]]));
+  const align = ([id, address = '', flags, primaryId, ...rest]: readonly string[]) => {
+    const [own, right] = [shards.get(id), shards.get(primaryId)];
+    const aligned = own && right ? address.replace(`,shard-id=${own}`, `,shard-id=${right}`) : address;
+    return [id, aligned, flags, primaryId, ...rest];
+  };
+  return lines.map((words) => (words.length > 3 ? align(words) : words).join(' ')).join('\n');
 }

@@ -9,7 +9,7 @@ import { CONF_OPENING, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
 import { decideStart, isDataElsewhere, type StartDecision } from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
-import { dropUnknownFields } from './nodes-conf.ts';
+import { mendNodesConf } from './nodes-conf.ts';
 import type { askPeers } from './peers.ts';
 import { hasUnreadableFiles } from './unreadable-files.ts';
 
@@ -96,7 +96,7 @@ export class StartGate {
       this.#order ??= await this.#waitForLeave(this.#data);
       if (this.#order) await this.#obey(this.#order);
       else await this.#discardUnreadable(this.#data);
-      if (environment.valkeyVersion) await dropUnknownFields(this.#options.paths.data, environment.valkeyVersion);
+      await mendNodesConf(this.#options.paths.data, environment.valkeyVersion);
       const settings = await this.#waitForSettings(environment);
       await memory.update({ running: settings });
       await memory.save();

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file valkey/sidecar/v1/command.proto.
  */
 export const file_valkey_sidecar_v1_command: GenFile = /*@__PURE__*/
-  fileDesc("Ch92YWxrZXkvc2lkZWNhci92MS9jb21tYW5kLnByb3RvEhF2YWxrZXkuc2lkZWNhci52MSKRCAoHQ29tbWFuZBIKCgJpZBgBIAEoCRIUCgxsZWFkZXJfZXBvY2gYAiABKAQSKgoHdGltZW91dBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgVndWFyZBgEIAEoCzIYLnZhbGtleS5zaWRlY2FyLnYxLkd1YXJkEhUKDW9yY2hlc3RyYXRpb24YBSABKAkSJwoEbWVldBgQIAEoCzIXLnZhbGtleS5zaWRlY2FyLnYxLk1lZXRIABIwCglhZGRfc2xvdHMYESABKAsyGy52YWxrZXkuc2lkZWNhci52MS5BZGRTbG90c0gAEjYKDGRlbGV0ZV9zbG90cxgSIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLkRlbGV0ZVNsb3RzSAASMQoJcmVwbGljYXRlGBMgASgLMhwudmFsa2V5LnNpZGVjYXIudjEuUmVwbGljYXRlSAASLwoIZmFpbG92ZXIYFCABKAsyGy52YWxrZXkuc2lkZWNhci52MS5GYWlsb3ZlckgAEisKBmZvcmdldBgVIAEoCzIZLnZhbGtleS5zaWRlY2FyLnYxLkZvcmdldEgAEikKBXJlc2V0GBYgASgLMhgudmFsa2V5LnNpZGVjYXIudjEuUmVzZXRIABIuCghzZXRfc2xvdBgXIAEoCzIaLnZhbGtleS5zaWRlY2FyLnYxLlNldFNsb3RIABIyCgpidW1wX2Vwb2NoGBggASgLMhwudmFsa2V5LnNpZGVjYXIudjEuQnVtcEVwb2NoSAASPQoQc2V0X2NvbmZpZ19lcG9jaBgZIAEoCzIhLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0Vwb2NoSAASMgoKc2V0X2NvbmZpZxgaIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0gAEjgKDW1pZ3JhdGVfc2xvdHMYGyABKAsyHy52YWxrZXkuc2lkZWNhci52MS5NaWdyYXRlU2xvdHNIABJJChZjYW5jZWxfc2xvdF9taWdyYXRpb25zGBwgASgLMicudmFsa2V5LnNpZGVjYXIudjEuQ2FuY2VsU2xvdE1pZ3JhdGlvbnNIABIwCgltb3ZlX2tleXMYHSABKAsyGy52YWxrZXkuc2lkZWNhci52MS5Nb3ZlS2V5c0gAEicKBHNhdmUYHiABKAsyFy52YWxrZXkuc2lkZWNhci52MS5TYXZlSAASLwoIc2h1dGRvd24YHyABKAsyGy52YWxrZXkuc2lkZWNhci52MS5TaHV0ZG93bkgAEjYKDHJlbGVhc2VfZ2F0ZRggIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlJlbGVhc2VHYXRlSABCCQoHcGF5bG9hZCKeBAoFR3VhcmQSFAoHcG9kX3VpZBgBIAEoCUgAiAEBEhMKBnJ1bl9pZBgCIAEoCUgBiAEBEhQKB25vZGVfaWQYAyABKAlIAogBARIqCgRyb2xlGAQgASgOMhcudmFsa2V5LnNpZGVjYXIudjEuUm9sZUgDiAEBEhcKCnByaW1hcnlfaWQYBSABKAlIBIgBARIZCgxjb25maWdfZXBvY2gYBiABKARIBYgBARIaCg1jdXJyZW50X2Vwb2NoGAcgASgESAaIAQESMQoLc2xvdF9vd25lcnMYCCADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90T3duZXISLwoEbGluaxgJIAEoDjIcLnZhbGtleS5zaWRlY2FyLnYxLkxpbmtTdGF0ZUgHiAEBEiMKFm1pbl9yZXBsaWNhdGlvbl9vZmZzZXQYCiABKARICIgBARI7Cg1wcm9jZXNzX3N0YXRlGAsgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuUHJvY2Vzc1N0YXRlSAmIAQFCCgoIX3BvZF91aWRCCQoHX3J1bl9pZEIKCghfbm9kZV9pZEIHCgVfcm9sZUINCgtfcHJpbWFyeV9pZEIPCg1fY29uZmlnX2Vwb2NoQhAKDl9jdXJyZW50X2Vwb2NoQgcKBV9saW5rQhkKF19taW5fcmVwbGljYXRpb25fb2Zmc2V0QhAKDl9wcm9jZXNzX3N0YXRlIkkKCVNsb3RPd25lchIrCgVzbG90cxgBIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZRIPCgdub2RlX2lkGAIgASgJIicKCVNsb3RSYW5nZRINCgVzdGFydBgBIAEoDRILCgNlbmQYAiABKA0iSgoLTm9kZUFkZHJlc3MSDwoHbm9kZV9pZBgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCGJ1c19wb3J0GAQgASgNIjUKBE1lZXQSLQoFcGVlcnMYASADKAsyHi52YWxrZXkuc2lkZWNhci52MS5Ob2RlQWRkcmVzcyI3CghBZGRTbG90cxIrCgVzbG90cxgBIAMoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZSI6CgtEZWxldGVTbG90cxIrCgVzbG90cxgBIAMoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZSIfCglSZXBsaWNhdGUSEgoKcHJpbWFyeV9pZBgBIAEoCSI5CghGYWlsb3ZlchItCgRtb2RlGAEgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuRmFpbG92ZXJNb2RlIhoKBkZvcmdldBIQCghub2RlX2lkcxgBIAMoCSIVCgVSZXNldBIMCgRoYXJkGAEgASgIInYKB1NldFNsb3QSDAoEc2xvdBgBIAEoDRIYCg5pbXBvcnRpbmdfZnJvbRgCIAEoCUgAEhYKDG1pZ3JhdGluZ190bxgDIAEoCUgAEg8KBW93bmVyGAQgASgJSAASEAoGc3RhYmxlGAUgASgISABCCAoGYWN0aW9uIgsKCUJ1bXBFcG9jaCIfCg5TZXRDb25maWdFcG9jaBINCgVlcG9jaBgBIAEoBCKJAQoJU2V0Q29uZmlnEjgKBnZhbHVlcxgBIAMoCzIoLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZy5WYWx1ZXNFbnRyeRITCgtjb25maWdfaGFzaBgCIAEoCRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkIKDE1pZ3JhdGVTbG90cxIyCgl0cmFuc2ZlcnMYASADKAsyHy52YWxrZXkuc2lkZWNhci52MS5TbG90VHJhbnNmZXIiTgoMU2xvdFRyYW5zZmVyEisKBXNsb3RzGAEgASgLMhwudmFsa2V5LnNpZGVjYXIudjEuU2xvdFJhbmdlEhEKCXRhcmdldF9pZBgCIAEoCSIWChRDYW5jZWxTbG90TWlncmF0aW9ucyKlAQoITW92ZUtleXMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2USLgoGdGFyZ2V0GAIgASgLMh4udmFsa2V5LnNpZGVjYXIudjEuTm9kZUFkZHJlc3MSEgoKYmF0Y2hfc2l6ZRgDIAEoDRIoCgVwYXVzZRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIGCgRTYXZlIjkKCFNodXRkb3duEi0KBG1vZGUYASABKA4yHy52YWxrZXkuc2lkZWNhci52MS5TaHV0ZG93bk1vZGUiQAoLUmVsZWFzZUdhdGUSMQoIZGVjaXNpb24YASABKA4yHy52YWxrZXkuc2lkZWNhci52MS5HYXRlRGVjaXNpb24i+AEKDUNvbW1hbmRSZXN1bHQSEgoKY29tbWFuZF9pZBgBIAEoCRIQCghyZXBsYXllZBgCIAEoCBIvCgtmaW5pc2hlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoEZG9uZRgEIAEoCzIXLnZhbGtleS5zaWRlY2FyLnYxLkRvbmVIABItCgdyZWZ1c2FsGAUgASgLMhoudmFsa2V5LnNpZGVjYXIudjEuUmVmdXNhbEgAEi0KB2ZhaWx1cmUYBiABKAsyGi52YWxrZXkuc2lkZWNhci52MS5GYWlsdXJlSABCCQoHb3V0Y29tZSKRAQoERG9uZRIRCgl1bmNoYW5nZWQYASABKAgSNAoJbW92ZV9rZXlzGAIgASgLMh8udmFsa2V5LnNpZGVjYXIudjEuTW92ZUtleXNEb25lSAASNgoKYnVtcF9lcG9jaBgDIAEoCzIgLnZhbGtleS5zaWRlY2FyLnYxLkJ1bXBFcG9jaERvbmVIAEIICgZkZXRhaWwiHAoMTW92ZUtleXNEb25lEgwKBGtleXMYASABKAQiJQoNQnVtcEVwb2NoRG9uZRIUCgxjb25maWdfZXBvY2gYASABKAQilAEKB1JlZnVzYWwSMAoGcmVhc29uGAEgASgOMiAudmFsa2V5LnNpZGVjYXIudjEuUmVmdXNhbFJlYXNvbhIPCgdtZXNzYWdlGAIgASgJEi8KBWd1YXJkGAMgASgLMiAudmFsa2V5LnNpZGVjYXIudjEuR3VhcmRNaXNtYXRjaBIVCg1oaWdoZXN0X2Vwb2NoGAQgASgEIj8KDUd1YXJkTWlzbWF0Y2gSDAoEZmFjdBgBIAEoCRIQCghleHBlY3RlZBgCIAEoCRIOCgZhY3R1YWwYAyABKAkicgoHRmFpbHVyZRIwCgZyZWFzb24YASABKA4yIC52YWxrZXkuc2lkZWNhci52MS5GYWlsdXJlUmVhc29uEg8KB21lc3NhZ2UYAiABKAkSFgoJbm9fZWZmZWN0GAMgASgISACIAQFCDAoKX25vX2VmZmVjdCqBAQoMRmFpbG92ZXJNb2RlEh0KGUZBSUxPVkVSX01PREVfVU5TUEVDSUZJRUQQABIdChlGQUlMT1ZFUl9NT0RFX0NPT1JESU5BVEVEEAESFwoTRkFJTE9WRVJfTU9ERV9GT1JDRRACEhoKFkZBSUxPVkVSX01PREVfVEFLRU9WRVIQAyp7CgxTaHV0ZG93bk1vZGUSHQoZU0hVVERPV05fTU9ERV9VTlNQRUNJRklFRBAAEhkKFVNIVVRET1dOX01PREVfREVGQVVMVBABEhYKElNIVVRET1dOX01PREVfU0FWRRACEhkKFVNIVVRET1dOX01PREVfTk9fU0FWRRADKoYBCgxHYXRlRGVjaXNpb24SHQoZR0FURV9ERUNJU0lPTl9VTlNQRUNJRklFRBAAEhsKF0dBVEVfREVDSVNJT05fS0VFUF9EQVRBEAESHgoaR0FURV9ERUNJU0lPTl9ESVNDQVJEX0RBVEEQAhIaChZHQVRFX0RFQ0lTSU9OX05FV19OT0RFEAMqgAIKDVJlZnVzYWxSZWFzb24SHgoaUkVGVVNBTF9SRUFTT05fVU5TUEVDSUZJRUQQABIYChRSRUZVU0FMX1JFQVNPTl9HVUFSRBABEh4KGlJFRlVTQUxfUkVBU09OX1NUQUxFX0VQT0NIEAISGwoXUkVGVVNBTF9SRUFTT05fREVBRExJTkUQAxIeChpSRUZVU0FMX1JFQVNPTl9VTlNVUFBPUlRFRBAEEhoKFlJFRlVTQUxfUkVBU09OX0lOVkFMSUQQBRIcChhSRUZVU0FMX1JFQVNPTl9JRF9SRVVTRUQQBhIeChpSRUZVU0FMX1JFQVNPTl9URVJNSU5BVElORxAHKrIBCg1GYWlsdXJlUmVhc29uEh4KGkZBSUxVUkVfUkVBU09OX1VOU1BFQ0lGSUVEEAASHwobRkFJTFVSRV9SRUFTT05fVkFMS0VZX0VSUk9SEAESHAoYRkFJTFVSRV9SRUFTT05fVElNRURfT1VUEAISJQohRkFJTFVSRV9SRUFTT05fVkFMS0VZX1VOUkVBQ0hBQkxFEAMSGwoXRkFJTFVSRV9SRUFTT05fSU5URVJOQUwQBGIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_valkey_sidecar_v1_node_report]);
+  fileDesc("Ch92YWxrZXkvc2lkZWNhci92MS9jb21tYW5kLnByb3RvEhF2YWxrZXkuc2lkZWNhci52MSKSCAoHQ29tbWFuZBIKCgJpZBgBIAEoCRIUCgxsZWFkZXJfZXBvY2gYAiABKAQSKgoHdGltZW91dBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgVndWFyZBgEIAEoCzIYLnZhbGtleS5zaWRlY2FyLnYxLkd1YXJkEhUKDW9yY2hlc3RyYXRpb24YBSABKAkSJwoEbWVldBgQIAEoCzIXLnZhbGtleS5zaWRlY2FyLnYxLk1lZXRIABIwCglhZGRfc2xvdHMYESABKAsyGy52YWxrZXkuc2lkZWNhci52MS5BZGRTbG90c0gAEjYKDGRlbGV0ZV9zbG90cxgSIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLkRlbGV0ZVNsb3RzSAASMQoJcmVwbGljYXRlGBMgASgLMhwudmFsa2V5LnNpZGVjYXIudjEuUmVwbGljYXRlSAASLwoIZmFpbG92ZXIYFCABKAsyGy52YWxrZXkuc2lkZWNhci52MS5GYWlsb3ZlckgAEisKBmZvcmdldBgVIAEoCzIZLnZhbGtleS5zaWRlY2FyLnYxLkZvcmdldEgAEikKBXJlc2V0GBYgASgLMhgudmFsa2V5LnNpZGVjYXIudjEuUmVzZXRIABIyCgpidW1wX2Vwb2NoGBggASgLMhwudmFsa2V5LnNpZGVjYXIudjEuQnVtcEVwb2NoSAASPQoQc2V0X2NvbmZpZ19lcG9jaBgZIAEoCzIhLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0Vwb2NoSAASMgoKc2V0X2NvbmZpZxgaIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0gAEicKBHNhdmUYHiABKAsyFy52YWxrZXkuc2lkZWNhci52MS5TYXZlSAASLwoIc2h1dGRvd24YHyABKAsyGy52YWxrZXkuc2lkZWNhci52MS5TaHV0ZG93bkgAEjYKDHJlbGVhc2VfZ2F0ZRggIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlJlbGVhc2VHYXRlSAASNAoLY2xvc2Vfc2xvdHMYISABKAsyHS52YWxrZXkuc2lkZWNhci52MS5DbG9zZVNsb3RzSAASMgoKbW92ZV9zbG90cxgiIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLk1vdmVTbG90c0gAEjQKC2NhbmNlbF9tb3ZlGCMgASgLMh0udmFsa2V5LnNpZGVjYXIudjEuQ2FuY2VsTW92ZUgAQgkKB3BheWxvYWRKBAgXEBhKBAgbEB5SCHNldF9zbG90Ug1taWdyYXRlX3Nsb3RzUhZjYW5jZWxfc2xvdF9taWdyYXRpb25zUgltb3ZlX2tleXMingQKBUd1YXJkEhQKB3BvZF91aWQYASABKAlIAIgBARITCgZydW5faWQYAiABKAlIAYgBARIUCgdub2RlX2lkGAMgASgJSAKIAQESKgoEcm9sZRgEIAEoDjIXLnZhbGtleS5zaWRlY2FyLnYxLlJvbGVIA4gBARIXCgpwcmltYXJ5X2lkGAUgASgJSASIAQESGQoMY29uZmlnX2Vwb2NoGAYgASgESAWIAQESGgoNY3VycmVudF9lcG9jaBgHIAEoBEgGiAEBEjEKC3Nsb3Rfb3duZXJzGAggAygLMhwudmFsa2V5LnNpZGVjYXIudjEuU2xvdE93bmVyEi8KBGxpbmsYCSABKA4yHC52YWxrZXkuc2lkZWNhci52MS5MaW5rU3RhdGVIB4gBARIjChZtaW5fcmVwbGljYXRpb25fb2Zmc2V0GAogASgESAiIAQESOwoNcHJvY2Vzc19zdGF0ZRgLIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLlByb2Nlc3NTdGF0ZUgJiAEBQgoKCF9wb2RfdWlkQgkKB19ydW5faWRCCgoIX25vZGVfaWRCBwoFX3JvbGVCDQoLX3ByaW1hcnlfaWRCDwoNX2NvbmZpZ19lcG9jaEIQCg5fY3VycmVudF9lcG9jaEIHCgVfbGlua0IZChdfbWluX3JlcGxpY2F0aW9uX29mZnNldEIQCg5fcHJvY2Vzc19zdGF0ZSJJCglTbG90T3duZXISKwoFc2xvdHMYASABKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2USDwoHbm9kZV9pZBgCIAEoCSInCglTbG90UmFuZ2USDQoFc3RhcnQYASABKA0SCwoDZW5kGAIgASgNIkoKC05vZGVBZGRyZXNzEg8KB25vZGVfaWQYASABKAkSCgoCaXAYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghidXNfcG9ydBgEIAEoDSI1CgRNZWV0Ei0KBXBlZXJzGAEgAygLMh4udmFsa2V5LnNpZGVjYXIudjEuTm9kZUFkZHJlc3MiNwoIQWRkU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2UiOgoLRGVsZXRlU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2UiHwoJUmVwbGljYXRlEhIKCnByaW1hcnlfaWQYASABKAkiOQoIRmFpbG92ZXISLQoEbW9kZRgBIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLkZhaWxvdmVyTW9kZSIaCgZGb3JnZXQSEAoIbm9kZV9pZHMYASADKAkiFQoFUmVzZXQSDAoEaGFyZBgBIAEoCCI5CgpDbG9zZVNsb3RzEisKBXNsb3RzGAEgAygLMhwudmFsa2V5LnNpZGVjYXIudjEuU2xvdFJhbmdlIgsKCUJ1bXBFcG9jaCIfCg5TZXRDb25maWdFcG9jaBINCgVlcG9jaBgBIAEoBCKJAQoJU2V0Q29uZmlnEjgKBnZhbHVlcxgBIAMoCzIoLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZy5WYWx1ZXNFbnRyeRITCgtjb25maWdfaGFzaBgCIAEoCRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItwBCglNb3ZlU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2USLgoGdGFyZ2V0GAIgASgLMh4udmFsa2V5LnNpZGVjYXIudjEuTm9kZUFkZHJlc3MSLQoGbWV0aG9kGAMgASgOMh0udmFsa2V5LnNpZGVjYXIudjEuTW92ZU1ldGhvZBIUCgxrZXlzX2F0X29uY2UYBCABKA0SLQoKdGltZV9saW1pdBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIMCgpDYW5jZWxNb3ZlIgYKBFNhdmUiOQoIU2h1dGRvd24SLQoEbW9kZRgBIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLlNodXRkb3duTW9kZSJACgtSZWxlYXNlR2F0ZRIxCghkZWNpc2lvbhgBIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLkdhdGVEZWNpc2lvbiL4AQoNQ29tbWFuZFJlc3VsdBISCgpjb21tYW5kX2lkGAEgASgJEhAKCHJlcGxheWVkGAIgASgIEi8KC2ZpbmlzaGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgRkb25lGAQgASgLMhcudmFsa2V5LnNpZGVjYXIudjEuRG9uZUgAEi0KB3JlZnVzYWwYBSABKAsyGi52YWxrZXkuc2lkZWNhci52MS5SZWZ1c2FsSAASLQoHZmFpbHVyZRgGIAEoCzIaLnZhbGtleS5zaWRlY2FyLnYxLkZhaWx1cmVIAEIJCgdvdXRjb21lImwKBERvbmUSEQoJdW5jaGFuZ2VkGAEgASgIEjYKCmJ1bXBfZXBvY2gYAyABKAsyIC52YWxrZXkuc2lkZWNhci52MS5CdW1wRXBvY2hEb25lSABCCAoGZGV0YWlsSgQIAhADUgltb3ZlX2tleXMiJQoNQnVtcEVwb2NoRG9uZRIUCgxjb25maWdfZXBvY2gYASABKAQilAEKB1JlZnVzYWwSMAoGcmVhc29uGAEgASgOMiAudmFsa2V5LnNpZGVjYXIudjEuUmVmdXNhbFJlYXNvbhIPCgdtZXNzYWdlGAIgASgJEi8KBWd1YXJkGAMgASgLMiAudmFsa2V5LnNpZGVjYXIudjEuR3VhcmRNaXNtYXRjaBIVCg1oaWdoZXN0X2Vwb2NoGAQgASgEIj8KDUd1YXJkTWlzbWF0Y2gSDAoEZmFjdBgBIAEoCRIQCghleHBlY3RlZBgCIAEoCRIOCgZhY3R1YWwYAyABKAkicgoHRmFpbHVyZRIwCgZyZWFzb24YASABKA4yIC52YWxrZXkuc2lkZWNhci52MS5GYWlsdXJlUmVhc29uEg8KB21lc3NhZ2UYAiABKAkSFgoJbm9fZWZmZWN0GAMgASgISACIAQFCDAoKX25vX2VmZmVjdCqBAQoMRmFpbG92ZXJNb2RlEh0KGUZBSUxPVkVSX01PREVfVU5TUEVDSUZJRUQQABIdChlGQUlMT1ZFUl9NT0RFX0NPT1JESU5BVEVEEAESFwoTRkFJTE9WRVJfTU9ERV9GT1JDRRACEhoKFkZBSUxPVkVSX01PREVfVEFLRU9WRVIQAypZCgpNb3ZlTWV0aG9kEhsKF01PVkVfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSTU9WRV9NRVRIT0RfQVRPTUlDEAESFgoSTU9WRV9NRVRIT0RfQllfS0VZEAIqewoMU2h1dGRvd25Nb2RlEh0KGVNIVVRET1dOX01PREVfVU5TUEVDSUZJRUQQABIZChVTSFVURE9XTl9NT0RFX0RFRkFVTFQQARIWChJTSFVURE9XTl9NT0RFX1NBVkUQAhIZChVTSFVURE9XTl9NT0RFX05PX1NBVkUQAyqGAQoMR2F0ZURlY2lzaW9uEh0KGUdBVEVfREVDSVNJT05fVU5TUEVDSUZJRUQQABIbChdHQVRFX0RFQ0lTSU9OX0tFRVBfREFUQRABEh4KGkdBVEVfREVDSVNJT05fRElTQ0FSRF9EQVRBEAISGgoWR0FURV9ERUNJU0lPTl9ORVdfTk9ERRADKoACCg1SZWZ1c2FsUmVhc29uEh4KGlJFRlVTQUxfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVGVVNBTF9SRUFTT05fR1VBUkQQARIeChpSRUZVU0FMX1JFQVNPTl9TVEFMRV9FUE9DSBACEhsKF1JFRlVTQUxfUkVBU09OX0RFQURMSU5FEAMSHgoaUkVGVVNBTF9SRUFTT05fVU5TVVBQT1JURUQQBBIaChZSRUZVU0FMX1JFQVNPTl9JTlZBTElEEAUSHAoYUkVGVVNBTF9SRUFTT05fSURfUkVVU0VEEAYSHgoaUkVGVVNBTF9SRUFTT05fVEVSTUlOQVRJTkcQByqyAQoNRmFpbHVyZVJlYXNvbhIeChpGQUlMVVJFX1JFQVNPTl9VTlNQRUNJRklFRBAAEh8KG0ZBSUxVUkVfUkVBU09OX1ZBTEtFWV9FUlJPUhABEhwKGEZBSUxVUkVfUkVBU09OX1RJTUVEX09VVBACEiUKIUZBSUxVUkVfUkVBU09OX1ZBTEtFWV9VTlJFQUNIQUJMRRADEhsKF0ZBSUxVUkVfUkVBU09OX0lOVEVSTkFMEARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_valkey_sidecar_v1_node_report]);
 
 /**
  * An order to one node. A sidecar that finds a field, an enum value or a payload in it that it does not know refuses the whole
@@ -106,12 +106,6 @@ export type Command = Message<"valkey.sidecar.v1.Command"> & {
     case: "reset";
   } | {
     /**
-     * @generated from field: valkey.sidecar.v1.SetSlot set_slot = 23;
-     */
-    value: SetSlot;
-    case: "setSlot";
-  } | {
-    /**
      * @generated from field: valkey.sidecar.v1.BumpEpoch bump_epoch = 24;
      */
     value: BumpEpoch;
@@ -130,24 +124,6 @@ export type Command = Message<"valkey.sidecar.v1.Command"> & {
     case: "setConfig";
   } | {
     /**
-     * @generated from field: valkey.sidecar.v1.MigrateSlots migrate_slots = 27;
-     */
-    value: MigrateSlots;
-    case: "migrateSlots";
-  } | {
-    /**
-     * @generated from field: valkey.sidecar.v1.CancelSlotMigrations cancel_slot_migrations = 28;
-     */
-    value: CancelSlotMigrations;
-    case: "cancelSlotMigrations";
-  } | {
-    /**
-     * @generated from field: valkey.sidecar.v1.MoveKeys move_keys = 29;
-     */
-    value: MoveKeys;
-    case: "moveKeys";
-  } | {
-    /**
      * @generated from field: valkey.sidecar.v1.Save save = 30;
      */
     value: Save;
@@ -164,6 +140,24 @@ export type Command = Message<"valkey.sidecar.v1.Command"> & {
      */
     value: ReleaseGate;
     case: "releaseGate";
+  } | {
+    /**
+     * @generated from field: valkey.sidecar.v1.CloseSlots close_slots = 33;
+     */
+    value: CloseSlots;
+    case: "closeSlots";
+  } | {
+    /**
+     * @generated from field: valkey.sidecar.v1.MoveSlots move_slots = 34;
+     */
+    value: MoveSlots;
+    case: "moveSlots";
+  } | {
+    /**
+     * @generated from field: valkey.sidecar.v1.CancelMove cancel_move = 35;
+     */
+    value: CancelMove;
+    case: "cancelMove";
   } | { case: undefined; value?: undefined };
 };
 
@@ -458,49 +452,22 @@ export const ResetSchema: GenMessage<Reset> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_command, 11);
 
 /**
- * @generated from message valkey.sidecar.v1.SetSlot
+ * Ends what a migration key by key has left half done on this node, without a change of owner (SETSLOT STABLE).
+ *
+ * @generated from message valkey.sidecar.v1.CloseSlots
  */
-export type SetSlot = Message<"valkey.sidecar.v1.SetSlot"> & {
+export type CloseSlots = Message<"valkey.sidecar.v1.CloseSlots"> & {
   /**
-   * @generated from field: uint32 slot = 1;
+   * @generated from field: repeated valkey.sidecar.v1.SlotRange slots = 1;
    */
-  slot: number;
-
-  /**
-   * @generated from oneof valkey.sidecar.v1.SetSlot.action
-   */
-  action: {
-    /**
-     * @generated from field: string importing_from = 2;
-     */
-    value: string;
-    case: "importingFrom";
-  } | {
-    /**
-     * @generated from field: string migrating_to = 3;
-     */
-    value: string;
-    case: "migratingTo";
-  } | {
-    /**
-     * @generated from field: string owner = 4;
-     */
-    value: string;
-    case: "owner";
-  } | {
-    /**
-     * @generated from field: bool stable = 5;
-     */
-    value: boolean;
-    case: "stable";
-  } | { case: undefined; value?: undefined };
+  slots: SlotRange[];
 };
 
 /**
- * Describes the message valkey.sidecar.v1.SetSlot.
- * Use `create(SetSlotSchema)` to create a new message.
+ * Describes the message valkey.sidecar.v1.CloseSlots.
+ * Use `create(CloseSlotsSchema)` to create a new message.
  */
-export const SetSlotSchema: GenMessage<SetSlot> = /*@__PURE__*/
+export const CloseSlotsSchema: GenMessage<CloseSlots> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_command, 12);
 
 /**
@@ -566,67 +533,13 @@ export const SetConfigSchema: GenMessage<SetConfig> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_command, 15);
 
 /**
- * Atomic slot migration (Valkey 9), sent to the source. Done when all have succeeded; the first that fails is the failure.
+ * Moves slots with their keys to another primary, sent to the source. Done when the move has begun: it takes its time, and
+ * NodeReport.slot_move tells how far it is. A node moves to one target at a time; another move is refused meanwhile. What was
+ * moved before is skipped, so the same order may be given again after any interruption.
  *
- * @generated from message valkey.sidecar.v1.MigrateSlots
+ * @generated from message valkey.sidecar.v1.MoveSlots
  */
-export type MigrateSlots = Message<"valkey.sidecar.v1.MigrateSlots"> & {
-  /**
-   * @generated from field: repeated valkey.sidecar.v1.SlotTransfer transfers = 1;
-   */
-  transfers: SlotTransfer[];
-};
-
-/**
- * Describes the message valkey.sidecar.v1.MigrateSlots.
- * Use `create(MigrateSlotsSchema)` to create a new message.
- */
-export const MigrateSlotsSchema: GenMessage<MigrateSlots> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 16);
-
-/**
- * @generated from message valkey.sidecar.v1.SlotTransfer
- */
-export type SlotTransfer = Message<"valkey.sidecar.v1.SlotTransfer"> & {
-  /**
-   * @generated from field: valkey.sidecar.v1.SlotRange slots = 1;
-   */
-  slots?: SlotRange | undefined;
-
-  /**
-   * @generated from field: string target_id = 2;
-   */
-  targetId: string;
-};
-
-/**
- * Describes the message valkey.sidecar.v1.SlotTransfer.
- * Use `create(SlotTransferSchema)` to create a new message.
- */
-export const SlotTransferSchema: GenMessage<SlotTransfer> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 17);
-
-/**
- * Cancels all atomic migrations that start at this node.
- *
- * @generated from message valkey.sidecar.v1.CancelSlotMigrations
- */
-export type CancelSlotMigrations = Message<"valkey.sidecar.v1.CancelSlotMigrations"> & {
-};
-
-/**
- * Describes the message valkey.sidecar.v1.CancelSlotMigrations.
- * Use `create(CancelSlotMigrationsSchema)` to create a new message.
- */
-export const CancelSlotMigrationsSchema: GenMessage<CancelSlotMigrations> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 18);
-
-/**
- * Moves the keys of open slots with MIGRATE (Valkey 8), sent to the source. Opening and closing the slots is SetSlot.
- *
- * @generated from message valkey.sidecar.v1.MoveKeys
- */
-export type MoveKeys = Message<"valkey.sidecar.v1.MoveKeys"> & {
+export type MoveSlots = Message<"valkey.sidecar.v1.MoveSlots"> & {
   /**
    * @generated from field: repeated valkey.sidecar.v1.SlotRange slots = 1;
    */
@@ -638,24 +551,47 @@ export type MoveKeys = Message<"valkey.sidecar.v1.MoveKeys"> & {
   target?: NodeAddress | undefined;
 
   /**
-   * Keys per MIGRATE, and the pause after each: what bounds the impact on clients.
-   *
-   * @generated from field: uint32 batch_size = 3;
+   * @generated from field: valkey.sidecar.v1.MoveMethod method = 3;
    */
-  batchSize: number;
+  method: MoveMethod;
 
   /**
-   * @generated from field: google.protobuf.Duration pause = 4;
+   * ATOMIC: so many keys change hands at once, for which the source does not answer for a moment.
+   *
+   * @generated from field: uint32 keys_at_once = 4;
    */
-  pause?: Duration | undefined;
+  keysAtOnce: number;
+
+  /**
+   * The move ends after this time, between two slots or ranges; the rest is for another order. So nothing goes on for long
+   * when there is no operator any more, or when it has changed its mind.
+   *
+   * @generated from field: google.protobuf.Duration time_limit = 5;
+   */
+  timeLimit?: Duration | undefined;
 };
 
 /**
- * Describes the message valkey.sidecar.v1.MoveKeys.
- * Use `create(MoveKeysSchema)` to create a new message.
+ * Describes the message valkey.sidecar.v1.MoveSlots.
+ * Use `create(MoveSlotsSchema)` to create a new message.
  */
-export const MoveKeysSchema: GenMessage<MoveKeys> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 19);
+export const MoveSlotsSchema: GenMessage<MoveSlots> = /*@__PURE__*/
+  messageDesc(file_valkey_sidecar_v1_command, 16);
+
+/**
+ * Ends the move of slots that starts at this node, as soon as nothing is half done, and also one that somebody else began.
+ *
+ * @generated from message valkey.sidecar.v1.CancelMove
+ */
+export type CancelMove = Message<"valkey.sidecar.v1.CancelMove"> & {
+};
+
+/**
+ * Describes the message valkey.sidecar.v1.CancelMove.
+ * Use `create(CancelMoveSchema)` to create a new message.
+ */
+export const CancelMoveSchema: GenMessage<CancelMove> = /*@__PURE__*/
+  messageDesc(file_valkey_sidecar_v1_command, 17);
 
 /**
  * Done when a snapshot taken after the command is on disk.
@@ -670,7 +606,7 @@ export type Save = Message<"valkey.sidecar.v1.Save"> & {
  * Use `create(SaveSchema)` to create a new message.
  */
 export const SaveSchema: GenMessage<Save> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 20);
+  messageDesc(file_valkey_sidecar_v1_command, 18);
 
 /**
  * Done when the process has ended.
@@ -689,7 +625,7 @@ export type Shutdown = Message<"valkey.sidecar.v1.Shutdown"> & {
  * Use `create(ShutdownSchema)` to create a new message.
  */
 export const ShutdownSchema: GenMessage<Shutdown> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 21);
+  messageDesc(file_valkey_sidecar_v1_command, 19);
 
 /**
  * Lets a Valkey that waits at the start gate begin.
@@ -708,7 +644,7 @@ export type ReleaseGate = Message<"valkey.sidecar.v1.ReleaseGate"> & {
  * Use `create(ReleaseGateSchema)` to create a new message.
  */
 export const ReleaseGateSchema: GenMessage<ReleaseGate> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 22);
+  messageDesc(file_valkey_sidecar_v1_command, 20);
 
 /**
  * The one answer to a command.
@@ -762,7 +698,7 @@ export type CommandResult = Message<"valkey.sidecar.v1.CommandResult"> & {
  * Use `create(CommandResultSchema)` to create a new message.
  */
 export const CommandResultSchema: GenMessage<CommandResult> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 23);
+  messageDesc(file_valkey_sidecar_v1_command, 21);
 
 /**
  * The effect is there.
@@ -782,12 +718,6 @@ export type Done = Message<"valkey.sidecar.v1.Done"> & {
    */
   detail: {
     /**
-     * @generated from field: valkey.sidecar.v1.MoveKeysDone move_keys = 2;
-     */
-    value: MoveKeysDone;
-    case: "moveKeys";
-  } | {
-    /**
      * @generated from field: valkey.sidecar.v1.BumpEpochDone bump_epoch = 3;
      */
     value: BumpEpochDone;
@@ -800,24 +730,7 @@ export type Done = Message<"valkey.sidecar.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 24);
-
-/**
- * @generated from message valkey.sidecar.v1.MoveKeysDone
- */
-export type MoveKeysDone = Message<"valkey.sidecar.v1.MoveKeysDone"> & {
-  /**
-   * @generated from field: uint64 keys = 1;
-   */
-  keys: bigint;
-};
-
-/**
- * Describes the message valkey.sidecar.v1.MoveKeysDone.
- * Use `create(MoveKeysDoneSchema)` to create a new message.
- */
-export const MoveKeysDoneSchema: GenMessage<MoveKeysDone> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 25);
+  messageDesc(file_valkey_sidecar_v1_command, 22);
 
 /**
  * @generated from message valkey.sidecar.v1.BumpEpochDone
@@ -834,7 +747,7 @@ export type BumpEpochDone = Message<"valkey.sidecar.v1.BumpEpochDone"> & {
  * Use `create(BumpEpochDoneSchema)` to create a new message.
  */
 export const BumpEpochDoneSchema: GenMessage<BumpEpochDone> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 26);
+  messageDesc(file_valkey_sidecar_v1_command, 23);
 
 /**
  * Nothing was done.
@@ -872,7 +785,7 @@ export type Refusal = Message<"valkey.sidecar.v1.Refusal"> & {
  * Use `create(RefusalSchema)` to create a new message.
  */
 export const RefusalSchema: GenMessage<Refusal> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 27);
+  messageDesc(file_valkey_sidecar_v1_command, 24);
 
 /**
  * @generated from message valkey.sidecar.v1.GuardMismatch
@@ -901,7 +814,7 @@ export type GuardMismatch = Message<"valkey.sidecar.v1.GuardMismatch"> & {
  * Use `create(GuardMismatchSchema)` to create a new message.
  */
 export const GuardMismatchSchema: GenMessage<GuardMismatch> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 28);
+  messageDesc(file_valkey_sidecar_v1_command, 25);
 
 /**
  * It was tried and did not succeed.
@@ -934,7 +847,7 @@ export type Failure = Message<"valkey.sidecar.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 29);
+  messageDesc(file_valkey_sidecar_v1_command, 26);
 
 /**
  * @generated from enum valkey.sidecar.v1.FailoverMode
@@ -979,6 +892,41 @@ export const FailoverModeSchema: GenEnum<FailoverMode> = /*@__PURE__*/
   enumDesc(file_valkey_sidecar_v1_command, 0);
 
 /**
+ * @generated from enum valkey.sidecar.v1.MoveMethod
+ */
+export const MoveMethod = {
+  /**
+   * @generated from enum value: MOVE_METHOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * CLUSTER MIGRATESLOTS (Valkey 9).
+   *
+   * @generated from enum value: MOVE_METHOD_ATOMIC = 1;
+   */
+  ATOMIC: 1,
+
+  /**
+   * SETSLOT and MIGRATE.
+   *
+   * @generated from enum value: MOVE_METHOD_BY_KEY = 2;
+   */
+  BY_KEY: 2,
+} as const;
+
+/**
+ * @generated from enum valkey.sidecar.v1.MoveMethod
+ */
+export type MoveMethod = (typeof MoveMethod)[keyof typeof MoveMethod] | UnknownEnum;
+
+/**
+ * Describes the enum valkey.sidecar.v1.MoveMethod.
+ */
+export const MoveMethodSchema: GenEnum<MoveMethod> = /*@__PURE__*/
+  enumDesc(file_valkey_sidecar_v1_command, 1);
+
+/**
  * @generated from enum valkey.sidecar.v1.ShutdownMode
  */
 export const ShutdownMode = {
@@ -1014,7 +962,7 @@ export type ShutdownMode = (typeof ShutdownMode)[keyof typeof ShutdownMode] | Un
  * Describes the enum valkey.sidecar.v1.ShutdownMode.
  */
 export const ShutdownModeSchema: GenEnum<ShutdownMode> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_command, 1);
+  enumDesc(file_valkey_sidecar_v1_command, 2);
 
 /**
  * @generated from enum valkey.sidecar.v1.GateDecision
@@ -1056,7 +1004,7 @@ export type GateDecision = (typeof GateDecision)[keyof typeof GateDecision] | Un
  * Describes the enum valkey.sidecar.v1.GateDecision.
  */
 export const GateDecisionSchema: GenEnum<GateDecision> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_command, 2);
+  enumDesc(file_valkey_sidecar_v1_command, 3);
 
 /**
  * @generated from enum valkey.sidecar.v1.RefusalReason
@@ -1124,7 +1072,7 @@ export type RefusalReason = (typeof RefusalReason)[keyof typeof RefusalReason] |
  * Describes the enum valkey.sidecar.v1.RefusalReason.
  */
 export const RefusalReasonSchema: GenEnum<RefusalReason> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_command, 3);
+  enumDesc(file_valkey_sidecar_v1_command, 4);
 
 /**
  * @generated from enum valkey.sidecar.v1.FailureReason
@@ -1169,5 +1117,5 @@ export type FailureReason = (typeof FailureReason)[keyof typeof FailureReason] |
  * Describes the enum valkey.sidecar.v1.FailureReason.
  */
 export const FailureReasonSchema: GenEnum<FailureReason> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_command, 4);
+  enumDesc(file_valkey_sidecar_v1_command, 5);
 

@@ -11,7 +11,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file valkey/sidecar/v1/node_report.proto.
  */
 export const file_valkey_sidecar_v1_node_report: GenFile = /*@__PURE__*/
-  fileDesc("CiN2YWxrZXkvc2lkZWNhci92MS9ub2RlX3JlcG9ydC5wcm90bxIRdmFsa2V5LnNpZGVjYXIudjEitQUKCk5vZGVSZXBvcnQSGQoRY29udHJhY3RfcmV2aXNpb24YASABKA0SKwoDcG9kGAIgASgLMh4udmFsa2V5LnNpZGVjYXIudjEuUG9kSWRlbnRpdHkSFwoPc2lkZWNhcl92ZXJzaW9uGAMgASgJEg8KB2Jvb3RfaWQYBCABKAkSEAoIc2VxdWVuY2UYBSABKAQSLwoLb2JzZXJ2ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGxlYWRlcl9lcG9jaBgHIAEoBBIxCgdwcm9jZXNzGAggASgLMiAudmFsa2V5LnNpZGVjYXIudjEuUHJvY2Vzc1JlcG9ydBIxCgdjbHVzdGVyGAkgASgLMiAudmFsa2V5LnNpZGVjYXIudjEuQ2x1c3RlclJlcG9ydBI5CgtyZXBsaWNhdGlvbhgKIAEoCzIkLnZhbGtleS5zaWRlY2FyLnYxLlJlcGxpY2F0aW9uUmVwb3J0Ei8KBm1lbW9yeRgLIAEoCzIfLnZhbGtleS5zaWRlY2FyLnYxLk1lbW9yeVJlcG9ydBI5CgtwZXJzaXN0ZW5jZRgMIAEoCzIkLnZhbGtleS5zaWRlY2FyLnYxLlBlcnNpc3RlbmNlUmVwb3J0Ei8KBmNvbmZpZxgNIAEoCzIfLnZhbGtleS5zaWRlY2FyLnYxLkNvbmZpZ1JlcG9ydBIrCgRkYXRhGA4gASgLMh0udmFsa2V5LnNpZGVjYXIudjEuRGF0YVJlcG9ydBI6CgxjZXJ0aWZpY2F0ZXMYDyADKAsyJC52YWxrZXkuc2lkZWNhci52MS5DZXJ0aWZpY2F0ZVJlcG9ydBI1CglyZWFkaW5lc3MYECABKAsyIi52YWxrZXkuc2lkZWNhci52MS5SZWFkaW5lc3NSZXBvcnQiawoLUG9kSWRlbnRpdHkSEQoJbmFtZXNwYWNlGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSDAoEbmFtZRgDIAEoCRILCgN1aWQYBCABKAkSCgoCaXAYBSABKAkSEQoJbm9kZV9uYW1lGAYgASgJIvwBCg1Qcm9jZXNzUmVwb3J0Ei4KBXN0YXRlGAEgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuUHJvY2Vzc1N0YXRlEiUKBGdhdGUYAiABKAsyFy52YWxrZXkuc2lkZWNhci52MS5HYXRlEg8KB3ZlcnNpb24YAyABKAkSDgoGcnVuX2lkGAQgASgJEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlc3RhcnRzGAYgASgNEjEKCWxhc3RfZXhpdBgHIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlByb2Nlc3NFeGl0IswBCgRHYXRlEi0KBnJlYXNvbhgBIAEoDjIdLnZhbGtleS5zaWRlY2FyLnYxLkdhdGVSZWFzb24SDwoHbWVzc2FnZRgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KDXByZXZpb3VzX3JvbGUYBSABKA4yFy52YWxrZXkuc2lkZWNhci52MS5Sb2xlInUKC1Byb2Nlc3NFeGl0EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgZyZWFzb24YAiABKA4yHS52YWxrZXkuc2lkZWNhci52MS5FeGl0UmVhc29uEg8KB21lc3NhZ2UYAyABKAkilwMKDUNsdXN0ZXJSZXBvcnQSDwoHbm9kZV9pZBgBIAEoCRIQCghzaGFyZF9pZBgCIAEoCRIlCgRyb2xlGAMgASgOMhcudmFsa2V5LnNpZGVjYXIudjEuUm9sZRISCgpwcmltYXJ5X2lkGAQgASgJEhQKDGNvbmZpZ19lcG9jaBgFIAEoBBIVCg1jdXJyZW50X2Vwb2NoGAYgASgEEi4KBXN0YXRlGAcgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuQ2x1c3RlclN0YXRlEg0KBXNsb3RzGAggASgJEhYKDnNsb3RzX2Fzc2lnbmVkGAkgASgNEhAKCHNsb3RzX29rGAogASgNEisKBW5vZGVzGAsgAygLMhwudmFsa2V5LnNpZGVjYXIudjEuS25vd25Ob2RlEi8KCm9wZW5fc2xvdHMYDCADKAsyGy52YWxrZXkuc2lkZWNhci52MS5PcGVuU2xvdBI0CgptaWdyYXRpb25zGA0gAygLMiAudmFsa2V5LnNpZGVjYXIudjEuU2xvdE1pZ3JhdGlvbiK1AQoJS25vd25Ob2RlEgoKAmlkGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SEAoIYnVzX3BvcnQYBCABKA0SEAoIaG9zdG5hbWUYBSABKAkSDQoFZmxhZ3MYBiADKAkSEgoKcHJpbWFyeV9pZBgHIAEoCRIUCgxjb25maWdfZXBvY2gYCCABKAQSFgoObGlua19jb25uZWN0ZWQYCSABKAgSDQoFc2xvdHMYCiABKAkiVwoIT3BlblNsb3QSDAoEc2xvdBgBIAEoDRIYCg5pbXBvcnRpbmdfZnJvbRgCIAEoCUgAEhYKDG1pZ3JhdGluZ190bxgDIAEoCUgAQgsKCWRpcmVjdGlvbiK7AQoNU2xvdE1pZ3JhdGlvbhIMCgRuYW1lGAEgASgJEg0KBXNsb3RzGAIgASgJEhEKCXNvdXJjZV9pZBgDIAEoCRIRCgl0YXJnZXRfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDwoHbWVzc2FnZRgGIAEoCRIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9yZW1haW5pbmdfYnl0ZXMYCCABKAQi+AEKEVJlcGxpY2F0aW9uUmVwb3J0EhYKDnJlcGxpY2F0aW9uX2lkGAEgASgJEg4KBm9mZnNldBgCIAEoBBIqCgRsaW5rGAMgASgOMhwudmFsa2V5LnNpZGVjYXIudjEuTGlua1N0YXRlEioKB2xhc3RfaW8YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGAoQc3luY19pbl9wcm9ncmVzcxgFIAEoCBITCgtzeW5jZWRfb25jZRgGIAEoCBI0CghyZXBsaWNhcxgHIAMoCzIiLnZhbGtleS5zaWRlY2FyLnYxLkF0dGFjaGVkUmVwbGljYSJyCg9BdHRhY2hlZFJlcGxpY2ESCgoCaXAYASABKAkSDAoEcG9ydBgCIAEoDRINCgVzdGF0ZRgDIAEoCRIOCgZvZmZzZXQYBCABKAQSJgoDbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlwKDE1lbW9yeVJlcG9ydBISCgp1c2VkX2J5dGVzGAEgASgEEhEKCW1heF9ieXRlcxgCIAEoBBIMCgRrZXlzGAMgASgEEhcKD2V4cGlyaW5nX2hhc2hlcxgEIAEoBCLjAQoRUGVyc2lzdGVuY2VSZXBvcnQSDwoHbG9hZGluZxgBIAEoCBIcChRyZGJfc2F2ZV9pbl9wcm9ncmVzcxgCIAEoCBIYChByZGJfbGFzdF9zYXZlX29rGAMgASgIEjQKEHJkYl9sYXN0X3NhdmVfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2FvZl9lbmFibGVkGAUgASgIEh8KF2FvZl9yZXdyaXRlX2luX3Byb2dyZXNzGAYgASgIEhkKEWFvZl9sYXN0X3dyaXRlX29rGAcgASgIItQBCgxDb25maWdSZXBvcnQSFAoMcnVubmluZ19oYXNoGAEgASgJEhUKDXJlbmRlcmVkX2hhc2gYAiABKAkSEAoIYWNsX2hhc2gYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRITCgtyZXN0YXJ0X2ZvchgFIAMoCRIuCgVkcmlmdBgGIAMoCzIfLnZhbGtleS5zaWRlY2FyLnYxLlNldHRpbmdEcmlmdBIVCg1yZWplY3RlZF9oYXNoGAcgASgJEhgKEHJlamVjdGVkX21lc3NhZ2UYCCABKAkiOAoMU2V0dGluZ0RyaWZ0EgwKBG5hbWUYASABKAkSCgoCaXMYAiABKAkSDgoGc2hvdWxkGAMgASgJIl0KCkRhdGFSZXBvcnQSKwoFc3RhdGUYASABKA4yHC52YWxrZXkuc2lkZWNhci52MS5EYXRhU3RhdGUSDgoGbWFya2VyGAIgASgJEhIKCmZyZWVfYnl0ZXMYAyABKAQinwEKEUNlcnRpZmljYXRlUmVwb3J0EjYKB3B1cnBvc2UYASABKA4yJS52YWxrZXkuc2lkZWNhci52MS5DZXJ0aWZpY2F0ZVB1cnBvc2USEgoKdGh1bWJwcmludBgCIAEoCRItCglub3RfYWZ0ZXIYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYBCABKAkiMQoPUmVhZGluZXNzUmVwb3J0Eg0KBXJlYWR5GAEgASgIEg8KB21lc3NhZ2UYAiABKAkqiAIKDFByb2Nlc3NTdGF0ZRIdChlQUk9DRVNTX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUUFJPQ0VTU19TVEFURV9BQlNFTlQQARIXChNQUk9DRVNTX1NUQVRFX0dBVEVEEAISGgoWUFJPQ0VTU19TVEFURV9TVEFSVElORxADEhkKFVBST0NFU1NfU1RBVEVfTE9BRElORxAEEhkKFVBST0NFU1NfU1RBVEVfUlVOTklORxAFEh4KGlBST0NFU1NfU1RBVEVfVU5SRVNQT05TSVZFEAYSGgoWUFJPQ0VTU19TVEFURV9TVE9QUElORxAHEhgKFFBST0NFU1NfU1RBVEVfRVhJVEVEEAgq3gEKCkdhdGVSZWFzb24SGwoXR0FURV9SRUFTT05fVU5TUEVDSUZJRUQQABIqCiZHQVRFX1JFQVNPTl9SRVBMSUNBX01BWV9IQVZFX01PUkVfREFUQRABEiUKIUdBVEVfUkVBU09OX0NPTkZJR1VSQVRJT05fSU5WQUxJRBACEiQKIEdBVEVfUkVBU09OX0NFUlRJRklDQVRFU19JTlZBTElEEAMSGwoXR0FURV9SRUFTT05fQUNMX0lOVkFMSUQQBBIdChlHQVRFX1JFQVNPTl9EQVRBX1VOVVNBQkxFEAUqtQEKCkV4aXRSZWFzb24SGwoXRVhJVF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVFWElUX1JFQVNPTl9SRVFVRVNURUQQARIXChNFWElUX1JFQVNPTl9DUkFTSEVEEAISFgoSRVhJVF9SRUFTT05fS0lMTEVEEAMSJQohRVhJVF9SRUFTT05fQ09ORklHVVJBVElPTl9SRUZVU0VEEAQSFwoTRVhJVF9SRUFTT05fVU5LTk9XThAFKkAKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEhAKDFJPTEVfUFJJTUFSWRABEhAKDFJPTEVfUkVQTElDQRACKlsKDENsdXN0ZXJTdGF0ZRIdChlDTFVTVEVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQQ0xVU1RFUl9TVEFURV9PSxABEhYKEkNMVVNURVJfU1RBVEVfRkFJTBACKk8KCUxpbmtTdGF0ZRIaChZMSU5LX1NUQVRFX1VOU1BFQ0lGSUVEEAASEQoNTElOS19TVEFURV9VUBABEhMKD0xJTktfU1RBVEVfRE9XThACKnMKCURhdGFTdGF0ZRIaChZEQVRBX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQREFUQV9TVEFURV9FTVBUWRABEhwKGERBVEFfU1RBVEVfSURFTlRJVFlfT05MWRACEhYKEkRBVEFfU1RBVEVfUFJFU0VOVBADKnQKEkNlcnRpZmljYXRlUHVycG9zZRIjCh9DRVJUSUZJQ0FURV9QVVJQT1NFX1VOU1BFQ0lGSUVEEAASHAoYQ0VSVElGSUNBVEVfUFVSUE9TRV9NVExTEAESGwoXQ0VSVElGSUNBVEVfUFVSUE9TRV9UTFMQAmIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiN2YWxrZXkvc2lkZWNhci92MS9ub2RlX3JlcG9ydC5wcm90bxIRdmFsa2V5LnNpZGVjYXIudjEi5QUKCk5vZGVSZXBvcnQSGQoRY29udHJhY3RfcmV2aXNpb24YASABKA0SKwoDcG9kGAIgASgLMh4udmFsa2V5LnNpZGVjYXIudjEuUG9kSWRlbnRpdHkSFwoPc2lkZWNhcl92ZXJzaW9uGAMgASgJEg8KB2Jvb3RfaWQYBCABKAkSEAoIc2VxdWVuY2UYBSABKAQSLwoLb2JzZXJ2ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGxlYWRlcl9lcG9jaBgHIAEoBBIxCgdwcm9jZXNzGAggASgLMiAudmFsa2V5LnNpZGVjYXIudjEuUHJvY2Vzc1JlcG9ydBIxCgdjbHVzdGVyGAkgASgLMiAudmFsa2V5LnNpZGVjYXIudjEuQ2x1c3RlclJlcG9ydBI5CgtyZXBsaWNhdGlvbhgKIAEoCzIkLnZhbGtleS5zaWRlY2FyLnYxLlJlcGxpY2F0aW9uUmVwb3J0Ei8KBm1lbW9yeRgLIAEoCzIfLnZhbGtleS5zaWRlY2FyLnYxLk1lbW9yeVJlcG9ydBI5CgtwZXJzaXN0ZW5jZRgMIAEoCzIkLnZhbGtleS5zaWRlY2FyLnYxLlBlcnNpc3RlbmNlUmVwb3J0Ei8KBmNvbmZpZxgNIAEoCzIfLnZhbGtleS5zaWRlY2FyLnYxLkNvbmZpZ1JlcG9ydBIrCgRkYXRhGA4gASgLMh0udmFsa2V5LnNpZGVjYXIudjEuRGF0YVJlcG9ydBI6CgxjZXJ0aWZpY2F0ZXMYDyADKAsyJC52YWxrZXkuc2lkZWNhci52MS5DZXJ0aWZpY2F0ZVJlcG9ydBI1CglyZWFkaW5lc3MYECABKAsyIi52YWxrZXkuc2lkZWNhci52MS5SZWFkaW5lc3NSZXBvcnQSLgoJc2xvdF9tb3ZlGBEgASgLMhsudmFsa2V5LnNpZGVjYXIudjEuU2xvdE1vdmUiawoLUG9kSWRlbnRpdHkSEQoJbmFtZXNwYWNlGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSDAoEbmFtZRgDIAEoCRILCgN1aWQYBCABKAkSCgoCaXAYBSABKAkSEQoJbm9kZV9uYW1lGAYgASgJIvwBCg1Qcm9jZXNzUmVwb3J0Ei4KBXN0YXRlGAEgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuUHJvY2Vzc1N0YXRlEiUKBGdhdGUYAiABKAsyFy52YWxrZXkuc2lkZWNhci52MS5HYXRlEg8KB3ZlcnNpb24YAyABKAkSDgoGcnVuX2lkGAQgASgJEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlc3RhcnRzGAYgASgNEjEKCWxhc3RfZXhpdBgHIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlByb2Nlc3NFeGl0IswBCgRHYXRlEi0KBnJlYXNvbhgBIAEoDjIdLnZhbGtleS5zaWRlY2FyLnYxLkdhdGVSZWFzb24SDwoHbWVzc2FnZRgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KDXByZXZpb3VzX3JvbGUYBSABKA4yFy52YWxrZXkuc2lkZWNhci52MS5Sb2xlInUKC1Byb2Nlc3NFeGl0EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgZyZWFzb24YAiABKA4yHS52YWxrZXkuc2lkZWNhci52MS5FeGl0UmVhc29uEg8KB21lc3NhZ2UYAyABKAkilwMKDUNsdXN0ZXJSZXBvcnQSDwoHbm9kZV9pZBgBIAEoCRIQCghzaGFyZF9pZBgCIAEoCRIlCgRyb2xlGAMgASgOMhcudmFsa2V5LnNpZGVjYXIudjEuUm9sZRISCgpwcmltYXJ5X2lkGAQgASgJEhQKDGNvbmZpZ19lcG9jaBgFIAEoBBIVCg1jdXJyZW50X2Vwb2NoGAYgASgEEi4KBXN0YXRlGAcgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuQ2x1c3RlclN0YXRlEg0KBXNsb3RzGAggASgJEhYKDnNsb3RzX2Fzc2lnbmVkGAkgASgNEhAKCHNsb3RzX29rGAogASgNEisKBW5vZGVzGAsgAygLMhwudmFsa2V5LnNpZGVjYXIudjEuS25vd25Ob2RlEi8KCm9wZW5fc2xvdHMYDCADKAsyGy52YWxrZXkuc2lkZWNhci52MS5PcGVuU2xvdBI0CgptaWdyYXRpb25zGA0gAygLMiAudmFsa2V5LnNpZGVjYXIudjEuU2xvdE1pZ3JhdGlvbiK1AQoJS25vd25Ob2RlEgoKAmlkGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SEAoIYnVzX3BvcnQYBCABKA0SEAoIaG9zdG5hbWUYBSABKAkSDQoFZmxhZ3MYBiADKAkSEgoKcHJpbWFyeV9pZBgHIAEoCRIUCgxjb25maWdfZXBvY2gYCCABKAQSFgoObGlua19jb25uZWN0ZWQYCSABKAgSDQoFc2xvdHMYCiABKAkiVwoIT3BlblNsb3QSDAoEc2xvdBgBIAEoDRIYCg5pbXBvcnRpbmdfZnJvbRgCIAEoCUgAEhYKDG1pZ3JhdGluZ190bxgDIAEoCUgAQgsKCWRpcmVjdGlvbiK7AQoNU2xvdE1pZ3JhdGlvbhIMCgRuYW1lGAEgASgJEg0KBXNsb3RzGAIgASgJEhEKCXNvdXJjZV9pZBgDIAEoCRIRCgl0YXJnZXRfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDwoHbWVzc2FnZRgGIAEoCRIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9yZW1haW5pbmdfYnl0ZXMYCCABKAQi+gEKCFNsb3RNb3ZlEisKBXN0YXRlGAEgASgOMhwudmFsa2V5LnNpZGVjYXIudjEuTW92ZVN0YXRlEhEKCXRhcmdldF9pZBgCIAEoCRINCgVzbG90cxgDIAEoCRITCgttb3ZlZF9zbG90cxgEIAEoDRISCgptb3ZlZF9rZXlzGAUgASgEEhEKCWxlZnRfa2V5cxgGIAEoBBIqCgdlbGFwc2VkGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhAKCGZhaWx1cmVzGAggASgNEg8KB21lc3NhZ2UYCSABKAkSFAoMbm90YWJsZV9rZXlzGAogAygJIvgBChFSZXBsaWNhdGlvblJlcG9ydBIWCg5yZXBsaWNhdGlvbl9pZBgBIAEoCRIOCgZvZmZzZXQYAiABKAQSKgoEbGluaxgDIAEoDjIcLnZhbGtleS5zaWRlY2FyLnYxLkxpbmtTdGF0ZRIqCgdsYXN0X2lvGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhgKEHN5bmNfaW5fcHJvZ3Jlc3MYBSABKAgSEwoLc3luY2VkX29uY2UYBiABKAgSNAoIcmVwbGljYXMYByADKAsyIi52YWxrZXkuc2lkZWNhci52MS5BdHRhY2hlZFJlcGxpY2EicgoPQXR0YWNoZWRSZXBsaWNhEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDQoFc3RhdGUYAyABKAkSDgoGb2Zmc2V0GAQgASgEEiYKA2xhZxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJcCgxNZW1vcnlSZXBvcnQSEgoKdXNlZF9ieXRlcxgBIAEoBBIRCgltYXhfYnl0ZXMYAiABKAQSDAoEa2V5cxgDIAEoBBIXCg9leHBpcmluZ19oYXNoZXMYBCABKAQi4wEKEVBlcnNpc3RlbmNlUmVwb3J0Eg8KB2xvYWRpbmcYASABKAgSHAoUcmRiX3NhdmVfaW5fcHJvZ3Jlc3MYAiABKAgSGAoQcmRiX2xhc3Rfc2F2ZV9vaxgDIAEoCBI0ChByZGJfbGFzdF9zYXZlX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgthb2ZfZW5hYmxlZBgFIAEoCBIfChdhb2ZfcmV3cml0ZV9pbl9wcm9ncmVzcxgGIAEoCBIZChFhb2ZfbGFzdF93cml0ZV9vaxgHIAEoCCLUAQoMQ29uZmlnUmVwb3J0EhQKDHJ1bm5pbmdfaGFzaBgBIAEoCRIVCg1yZW5kZXJlZF9oYXNoGAIgASgJEhAKCGFjbF9oYXNoGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSEwoLcmVzdGFydF9mb3IYBSADKAkSLgoFZHJpZnQYBiADKAsyHy52YWxrZXkuc2lkZWNhci52MS5TZXR0aW5nRHJpZnQSFQoNcmVqZWN0ZWRfaGFzaBgHIAEoCRIYChByZWplY3RlZF9tZXNzYWdlGAggASgJIjgKDFNldHRpbmdEcmlmdBIMCgRuYW1lGAEgASgJEgoKAmlzGAIgASgJEg4KBnNob3VsZBgDIAEoCSJdCgpEYXRhUmVwb3J0EisKBXN0YXRlGAEgASgOMhwudmFsa2V5LnNpZGVjYXIudjEuRGF0YVN0YXRlEg4KBm1hcmtlchgCIAEoCRISCgpmcmVlX2J5dGVzGAMgASgEIp8BChFDZXJ0aWZpY2F0ZVJlcG9ydBI2CgdwdXJwb3NlGAEgASgOMiUudmFsa2V5LnNpZGVjYXIudjEuQ2VydGlmaWNhdGVQdXJwb3NlEhIKCnRodW1icHJpbnQYAiABKAkSLQoJbm90X2FmdGVyGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAQgASgJIjEKD1JlYWRpbmVzc1JlcG9ydBINCgVyZWFkeRgBIAEoCBIPCgdtZXNzYWdlGAIgASgJKogCCgxQcm9jZXNzU3RhdGUSHQoZUFJPQ0VTU19TVEFURV9VTlNQRUNJRklFRBAAEhgKFFBST0NFU1NfU1RBVEVfQUJTRU5UEAESFwoTUFJPQ0VTU19TVEFURV9HQVRFRBACEhoKFlBST0NFU1NfU1RBVEVfU1RBUlRJTkcQAxIZChVQUk9DRVNTX1NUQVRFX0xPQURJTkcQBBIZChVQUk9DRVNTX1NUQVRFX1JVTk5JTkcQBRIeChpQUk9DRVNTX1NUQVRFX1VOUkVTUE9OU0lWRRAGEhoKFlBST0NFU1NfU1RBVEVfU1RPUFBJTkcQBxIYChRQUk9DRVNTX1NUQVRFX0VYSVRFRBAIKt4BCgpHYXRlUmVhc29uEhsKF0dBVEVfUkVBU09OX1VOU1BFQ0lGSUVEEAASKgomR0FURV9SRUFTT05fUkVQTElDQV9NQVlfSEFWRV9NT1JFX0RBVEEQARIlCiFHQVRFX1JFQVNPTl9DT05GSUdVUkFUSU9OX0lOVkFMSUQQAhIkCiBHQVRFX1JFQVNPTl9DRVJUSUZJQ0FURVNfSU5WQUxJRBADEhsKF0dBVEVfUkVBU09OX0FDTF9JTlZBTElEEAQSHQoZR0FURV9SRUFTT05fREFUQV9VTlVTQUJMRRAFKrUBCgpFeGl0UmVhc29uEhsKF0VYSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVRVhJVF9SRUFTT05fUkVRVUVTVEVEEAESFwoTRVhJVF9SRUFTT05fQ1JBU0hFRBACEhYKEkVYSVRfUkVBU09OX0tJTExFRBADEiUKIUVYSVRfUkVBU09OX0NPTkZJR1VSQVRJT05fUkVGVVNFRBAEEhcKE0VYSVRfUkVBU09OX1VOS05PV04QBSpACgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BSSU1BUlkQARIQCgxST0xFX1JFUExJQ0EQAipbCgxDbHVzdGVyU3RhdGUSHQoZQ0xVU1RFUl9TVEFURV9VTlNQRUNJRklFRBAAEhQKEENMVVNURVJfU1RBVEVfT0sQARIWChJDTFVTVEVSX1NUQVRFX0ZBSUwQAiqFAQoJTW92ZVN0YXRlEhoKFk1PVkVfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJNT1ZFX1NUQVRFX1JVTk5JTkcQARITCg9NT1ZFX1NUQVRFX0RPTkUQAhIVChFNT1ZFX1NUQVRFX0ZBSUxFRBADEhgKFE1PVkVfU1RBVEVfQ0FOQ0VMTEVEEAQqTwoJTGlua1N0YXRlEhoKFkxJTktfU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1MSU5LX1NUQVRFX1VQEAESEwoPTElOS19TVEFURV9ET1dOEAIqcwoJRGF0YVN0YXRlEhoKFkRBVEFfU1RBVEVfVU5TUEVDSUZJRUQQABIUChBEQVRBX1NUQVRFX0VNUFRZEAESHAoYREFUQV9TVEFURV9JREVOVElUWV9PTkxZEAISFgoSREFUQV9TVEFURV9QUkVTRU5UEAMqdAoSQ2VydGlmaWNhdGVQdXJwb3NlEiMKH0NFUlRJRklDQVRFX1BVUlBPU0VfVU5TUEVDSUZJRUQQABIcChhDRVJUSUZJQ0FURV9QVVJQT1NFX01UTFMQARIbChdDRVJUSUZJQ0FURV9QVVJQT1NFX1RMUxACYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * What a sidecar knows of its pod and of its Valkey at one moment. It is read by operators one minor version older and newer:
@@ -109,6 +109,13 @@ export type NodeReport = Message<"valkey.sidecar.v1.NodeReport"> & {
    * @generated from field: valkey.sidecar.v1.ReadinessReport readiness = 16;
    */
   readiness?: ReadinessReport | undefined;
+
+  /**
+   * The last move of slots that this sidecar was ordered to make; not set when there was none since it started.
+   *
+   * @generated from field: valkey.sidecar.v1.SlotMove slot_move = 17;
+   */
+  slotMove?: SlotMove | undefined;
 };
 
 /**
@@ -531,6 +538,82 @@ export const SlotMigrationSchema: GenMessage<SlotMigration> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_node_report, 8);
 
 /**
+ * A move of slots that starts at this node (MoveSlots).
+ *
+ * @generated from message valkey.sidecar.v1.SlotMove
+ */
+export type SlotMove = Message<"valkey.sidecar.v1.SlotMove"> & {
+  /**
+   * @generated from field: valkey.sidecar.v1.MoveState state = 1;
+   */
+  state: MoveState;
+
+  /**
+   * @generated from field: string target_id = 2;
+   */
+  targetId: string;
+
+  /**
+   * Still to be moved, as CLUSTER NODES writes them.
+   *
+   * @generated from field: string slots = 3;
+   */
+  slots: string;
+
+  /**
+   * @generated from field: uint32 moved_slots = 4;
+   */
+  movedSlots: number;
+
+  /**
+   * @generated from field: uint64 moved_keys = 5;
+   */
+  movedKeys: bigint;
+
+  /**
+   * Keys of the slots that are still to be moved, as counted when the move began.
+   *
+   * @generated from field: uint64 left_keys = 6;
+   */
+  leftKeys: bigint;
+
+  /**
+   * How long it has worked.
+   *
+   * @generated from field: google.protobuf.Duration elapsed = 7;
+   */
+  elapsed?: Duration | undefined;
+
+  /**
+   * Moves to this target that have failed in a row, this one included. The next waits the longer the more there were.
+   *
+   * @generated from field: uint32 failures = 8;
+   */
+  failures: number;
+
+  /**
+   * Why it failed, or what it waits for.
+   *
+   * @generated from field: string message = 9;
+   */
+  message: string;
+
+  /**
+   * Keys that took a MIGRATE of their own because of their size, and those that cannot be moved.
+   *
+   * @generated from field: repeated string notable_keys = 10;
+   */
+  notableKeys: string[];
+};
+
+/**
+ * Describes the message valkey.sidecar.v1.SlotMove.
+ * Use `create(SlotMoveSchema)` to create a new message.
+ */
+export const SlotMoveSchema: GenMessage<SlotMove> = /*@__PURE__*/
+  messageDesc(file_valkey_sidecar_v1_node_report, 9);
+
+/**
  * @generated from message valkey.sidecar.v1.ReplicationReport
  */
 export type ReplicationReport = Message<"valkey.sidecar.v1.ReplicationReport"> & {
@@ -583,7 +666,7 @@ export type ReplicationReport = Message<"valkey.sidecar.v1.ReplicationReport"> &
  * Use `create(ReplicationReportSchema)` to create a new message.
  */
 export const ReplicationReportSchema: GenMessage<ReplicationReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 9);
+  messageDesc(file_valkey_sidecar_v1_node_report, 10);
 
 /**
  * @generated from message valkey.sidecar.v1.AttachedReplica
@@ -622,7 +705,7 @@ export type AttachedReplica = Message<"valkey.sidecar.v1.AttachedReplica"> & {
  * Use `create(AttachedReplicaSchema)` to create a new message.
  */
 export const AttachedReplicaSchema: GenMessage<AttachedReplica> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 10);
+  messageDesc(file_valkey_sidecar_v1_node_report, 11);
 
 /**
  * @generated from message valkey.sidecar.v1.MemoryReport
@@ -658,7 +741,7 @@ export type MemoryReport = Message<"valkey.sidecar.v1.MemoryReport"> & {
  * Use `create(MemoryReportSchema)` to create a new message.
  */
 export const MemoryReportSchema: GenMessage<MemoryReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 11);
+  messageDesc(file_valkey_sidecar_v1_node_report, 12);
 
 /**
  * @generated from message valkey.sidecar.v1.PersistenceReport
@@ -705,7 +788,7 @@ export type PersistenceReport = Message<"valkey.sidecar.v1.PersistenceReport"> &
  * Use `create(PersistenceReportSchema)` to create a new message.
  */
 export const PersistenceReportSchema: GenMessage<PersistenceReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 12);
+  messageDesc(file_valkey_sidecar_v1_node_report, 13);
 
 /**
  * @generated from message valkey.sidecar.v1.ConfigReport
@@ -767,7 +850,7 @@ export type ConfigReport = Message<"valkey.sidecar.v1.ConfigReport"> & {
  * Use `create(ConfigReportSchema)` to create a new message.
  */
 export const ConfigReportSchema: GenMessage<ConfigReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 13);
+  messageDesc(file_valkey_sidecar_v1_node_report, 14);
 
 /**
  * @generated from message valkey.sidecar.v1.SettingDrift
@@ -796,7 +879,7 @@ export type SettingDrift = Message<"valkey.sidecar.v1.SettingDrift"> & {
  * Use `create(SettingDriftSchema)` to create a new message.
  */
 export const SettingDriftSchema: GenMessage<SettingDrift> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 14);
+  messageDesc(file_valkey_sidecar_v1_node_report, 15);
 
 /**
  * What lay in the data directory when Valkey last asked to start, or what lies there now if it has not.
@@ -827,7 +910,7 @@ export type DataReport = Message<"valkey.sidecar.v1.DataReport"> & {
  * Use `create(DataReportSchema)` to create a new message.
  */
 export const DataReportSchema: GenMessage<DataReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 15);
+  messageDesc(file_valkey_sidecar_v1_node_report, 16);
 
 /**
  * @generated from message valkey.sidecar.v1.CertificateReport
@@ -863,7 +946,7 @@ export type CertificateReport = Message<"valkey.sidecar.v1.CertificateReport"> &
  * Use `create(CertificateReportSchema)` to create a new message.
  */
 export const CertificateReportSchema: GenMessage<CertificateReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 16);
+  messageDesc(file_valkey_sidecar_v1_node_report, 17);
 
 /**
  * The answer the readiness probe gets.
@@ -887,7 +970,7 @@ export type ReadinessReport = Message<"valkey.sidecar.v1.ReadinessReport"> & {
  * Use `create(ReadinessReportSchema)` to create a new message.
  */
 export const ReadinessReportSchema: GenMessage<ReadinessReport> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_node_report, 17);
+  messageDesc(file_valkey_sidecar_v1_node_report, 18);
 
 /**
  * @generated from enum valkey.sidecar.v1.ProcessState
@@ -1123,6 +1206,47 @@ export const ClusterStateSchema: GenEnum<ClusterState> = /*@__PURE__*/
   enumDesc(file_valkey_sidecar_v1_node_report, 4);
 
 /**
+ * @generated from enum valkey.sidecar.v1.MoveState
+ */
+export const MoveState = {
+  /**
+   * @generated from enum value: MOVE_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: MOVE_STATE_RUNNING = 1;
+   */
+  RUNNING: 1,
+
+  /**
+   * @generated from enum value: MOVE_STATE_DONE = 2;
+   */
+  DONE: 2,
+
+  /**
+   * @generated from enum value: MOVE_STATE_FAILED = 3;
+   */
+  FAILED: 3,
+
+  /**
+   * @generated from enum value: MOVE_STATE_CANCELLED = 4;
+   */
+  CANCELLED: 4,
+} as const;
+
+/**
+ * @generated from enum valkey.sidecar.v1.MoveState
+ */
+export type MoveState = (typeof MoveState)[keyof typeof MoveState] | UnknownEnum;
+
+/**
+ * Describes the enum valkey.sidecar.v1.MoveState.
+ */
+export const MoveStateSchema: GenEnum<MoveState> = /*@__PURE__*/
+  enumDesc(file_valkey_sidecar_v1_node_report, 5);
+
+/**
  * @generated from enum valkey.sidecar.v1.LinkState
  */
 export const LinkState = {
@@ -1151,7 +1275,7 @@ export type LinkState = (typeof LinkState)[keyof typeof LinkState] | UnknownEnum
  * Describes the enum valkey.sidecar.v1.LinkState.
  */
 export const LinkStateSchema: GenEnum<LinkState> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_node_report, 5);
+  enumDesc(file_valkey_sidecar_v1_node_report, 6);
 
 /**
  * @generated from enum valkey.sidecar.v1.DataState
@@ -1191,7 +1315,7 @@ export type DataState = (typeof DataState)[keyof typeof DataState] | UnknownEnum
  * Describes the enum valkey.sidecar.v1.DataState.
  */
 export const DataStateSchema: GenEnum<DataState> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_node_report, 6);
+  enumDesc(file_valkey_sidecar_v1_node_report, 7);
 
 /**
  * @generated from enum valkey.sidecar.v1.CertificatePurpose
@@ -1226,5 +1350,5 @@ export type CertificatePurpose = (typeof CertificatePurpose)[keyof typeof Certif
  * Describes the enum valkey.sidecar.v1.CertificatePurpose.
  */
 export const CertificatePurposeSchema: GenEnum<CertificatePurpose> = /*@__PURE__*/
-  enumDesc(file_valkey_sidecar_v1_node_report, 7);
+  enumDesc(file_valkey_sidecar_v1_node_report, 8);
 

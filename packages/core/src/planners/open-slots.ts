@@ -1,0 +1,80 @@
+import { type SlotMove, SlotSet } from '@valkey-operator/valkey';
+import type { NodeAction } from '../actions.ts';
+import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
+import type { Member, Topology } from '../topology.ts';
+import { findRunningMoves, orderMove } from './slot-moves.ts';
+
+/** A slot that one end of a move key by key holds open, as that end says. */
+interface OpenSlot {
+  readonly member: Member;
+  readonly slot: number;
+  /** Where it was going. */
+  readonly to: string;
+}
+
+/**
+ * Slots that were left half moved: by an operator or a sidecar that was killed, by a person (fault 14). Its keys are in two
+ * places, so it is finished, wherever it was on its way to; should it not belong there, it is moved on afterwards. Only where
+ * the other end does not exist any more it is closed as it is. While an end may still come back nothing is done.
+ */
+export function planOpenSlots({ topology }: PlanView): Decision | undefined {
+  const open = findOpenSlots(topology);
+  if (open.length === 0) return undefined;
+  const verdicts = open.map((each) => ({ ...each, verdict: judge(topology, each) }));
+  const moves = mergeMoves(verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' ? [verdict] : [])));
+  const over = verdicts.filter(({ verdict }) => verdict === 'over');
+  const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
+  return {
+    reason: 'SlotsMoving',
+    message: `Slots ${slots} were left half moved; that is put right first.`,
+    stages: stagesOf([...moves.flatMap((move) => orderMove(topology, move, 'by-key')), ...close(over)]),
+    wakeAfterMs: 1000,
+  };
+}
+
+/** Not those that a sidecar is at work on. */
+function findOpenSlots(topology: Topology): OpenSlot[] {
+  const running = findRunningMoves(topology);
+  const primaries = topology.members.filter(({ cluster }) => cluster.role === 'primary');
+  const open = primaries.flatMap((member) =>
+    member.cluster.openSlots.flatMap(({ slot, importingFrom, migratingTo }) => {
+      const to = migratingTo ?? (importingFrom === undefined ? undefined : member.id);
+      return to === undefined ? [] : [{ member, slot, to }];
+    }),
+  );
+  return open.filter(({ member, to }) => !running.some((move) => move.from === member.id || move.to === to));
+}
+
+/** What becomes of it: the move that finishes it; nothing, because it is over; or nothing yet. */
+function judge(topology: Topology, { member, slot, to }: OpenSlot): SlotMove | 'over' | 'unclear' {
+  const { members, shards, silent } = topology;
+  const owner = shards.find(({ slots }) => slots.has(slot))?.primary;
+  if (owner === undefined) return 'unclear';
+  const isStale = to !== member.id && owner !== member;
+  if (isStale || owner.id === to) return 'over';
+  const end = members.find(({ id }) => id === to);
+  // After a failover it is the successor who has the keys.
+  const target = end?.cluster.role === 'replica' ? members.find(({ id }) => id === end.cluster.primaryId) : end;
+  if (target) return target === owner ? 'over' : { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) };
+  const mayReturn = silent.some(({ id, provenGone }) => id === to && !provenGone);
+  return mayReturn ? 'unclear' : 'over';
+}
+
+/** One order per source; to its other targets later. */
+function mergeMoves(moves: readonly SlotMove[]): SlotMove[] {
+  return [...Map.groupBy(moves, ({ from }) => from).values()].flatMap(([first, ...rest]) => {
+    if (!first) return [];
+    const same = rest.filter(({ to }) => to === first.to);
+    return [{ ...first, slots: same.reduce((all, { slots }) => all.union(slots), first.slots) }];
+  });
+}
+
+function close(over: readonly OpenSlot[]): NodeAction[] {
+  return Array.from(
+    Map.groupBy(over, ({ member }) => member),
+    ([member, open]) => {
+      const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
+      return order(member, { do: 'closeSlots', slots }, 'SlotsMoving', { role: 'primary' });
+    },
+  );
+}

@@ -1,0 +1,98 @@
+import type { Action } from '../actions.ts';
+import { type Decision, order, type PlanView } from '../decision.ts';
+import { crowding } from '../placement.ts';
+import { isDoomed } from '../shard-roles.ts';
+import { isServing } from '../status/health.ts';
+import { type Member, offsetOf, type Shard, type Topology } from '../topology.ts';
+import { attach } from './replicas.ts';
+import { cancelMoves, findRunningMoves } from './slot-moves.ts';
+
+interface Crew {
+  readonly shard: Shard;
+  readonly survivors: readonly Member[];
+}
+
+/** Primaries whose pods go hand over to a replica that stays. Slots rest meanwhile: a failover would break their move off. */
+export function handOverDoomed({ topology }: PlanView): Decision | undefined {
+  const staying = crewsOf(topology).filter(({ shard }) => !topology.leaving.includes(shard));
+  const affected = staying.filter(({ shard: { primary } }) => isDoomed(primary, topology));
+  if (affected.length === 0) return undefined;
+  const running = findRunningMoves(topology);
+  if (running.length > 0) return cancelMoves(running);
+  for (const { shard, survivors } of affected) {
+    const [heir] = survivors.filter(isServing).toSorted((a, b) => offsetOf(b) - offsetOf(a));
+    if (heir) return handOver(shard, heir);
+  }
+  const bereft = affected.find(({ survivors }) => survivors.length === 0);
+  return (bereft && moveSurvivor(topology, bereft)) ?? waiting;
+}
+
+/** Each shard gets its full crew among the pods that stay. */
+export function completeCrews({ topology }: PlanView): Decision | undefined {
+  const { observedPods = 0, wantedPods, replicasPerShard } = topology;
+  if (observedPods <= wantedPods) return undefined;
+  const crews = crewsOf(topology);
+  const lacking = crews.find(({ survivors }) => survivors.length < 1 + replicasPerShard);
+  if (lacking) return moveSurvivor(topology, lacking) ?? waiting;
+  const isComplete = ({ shard: { primary }, survivors }: Crew) =>
+    survivors.every((member) => member === primary || isServing(member));
+  return crews.every(isComplete) ? undefined : waiting;
+}
+
+export function shrink({ topology: { observedPods = 0, wantedPods } }: PlanView): Decision | undefined {
+  if (observedPods <= wantedPods) return undefined;
+  const message = `The pods shrink from ${observedPods} to ${wantedPods}; every shard has its replicas among those that stay.`;
+  return { reason: 'OrchestrationStarted', message, pods: wantedPods };
+}
+
+/** Volumes of pods that were scaled away, once no pod uses them: by the policy that also decides on the cluster's end. */
+export function planLeftoverClaims({ snapshot, topology }: PlanView): Decision | undefined {
+  const { observedPods, wantedPods, scaling } = topology;
+  if (snapshot.spec.deletionPolicy !== 'Delete' || observedPods !== wantedPods) return undefined;
+  const inUse = new Set(snapshot.pods.map(({ ordinal }) => ordinal));
+  const leftover = snapshot.claims.filter(
+    ({ ordinal, deletionTimestamp }) => ordinal >= wantedPods && !inUse.has(ordinal) && !deletionTimestamp,
+  );
+  if (leftover.length === 0) return undefined;
+  const message = 'Volumes of pods that are not wanted any more are deleted (spec.deletionPolicy is Delete).';
+  const actions = leftover.map(({ name, uid }): Action => ({ type: 'DeleteClaim', claim: name, uid }));
+  return { kind: scaling ?? 'ScaleReplicas', reason: 'OrchestrationStarted', message, stages: [actions] };
+}
+
+const waiting: Decision = {
+  reason: 'WaitingForSync',
+  message: 'Waiting until the replicas that stay are in sync; then the others go.',
+};
+
+function crewsOf(topology: Topology): Crew[] {
+  return topology.shards.map((shard) => ({
+    shard,
+    survivors: [shard.primary, ...shard.replicas].filter((member) => !isDoomed(member, topology)),
+  }));
+}
+
+/** The survivors are exactly as many as all crews need, so where one crew lacks a member another has one too many. */
+function moveSurvivor(topology: Topology, { shard: { primary }, survivors }: Crew): Decision | undefined {
+  const spare = crewsOf(topology)
+    .filter(
+      ({ shard, survivors: crew }) => topology.leaving.includes(shard) || crew.length > 1 + topology.replicasPerShard,
+    )
+    .flatMap(({ shard, survivors: crew }) => crew.filter((member) => member !== shard.primary));
+  const cost = (member: Member) => crowding(member, survivors);
+  const [best] = spare.toSorted((a, b) => cost(a) - cost(b) || a.pod.ordinal - b.pod.ordinal);
+  return best && attach([{ replica: best, primary }]);
+}
+
+/** In agreement with the old primary: no write is lost. */
+function handOver({ primary }: Shard, heir: Member): Decision {
+  const message = `${heir.pod.name} takes over from ${primary.pod.name}, whose pod is not wanted any more.`;
+  const guard = { role: 'replica', primaryId: primary.id, linkUp: true } as const;
+  const action = order(heir, { do: 'failover', mode: 'coordinated' }, 'PrimaryHandedOver', guard);
+  return {
+    reason: 'PrimaryHandedOver',
+    message,
+    disruptive: true,
+    stages: [[action]],
+    events: [{ reason: 'PrimaryHandedOver', message }],
+  };
+}

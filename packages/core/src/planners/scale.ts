@@ -1,0 +1,94 @@
+import type { OrchestrationKind } from '@valkey-operator/api';
+import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import { isDoomed } from '../shard-roles.ts';
+import { listNames } from '../status/list-names.ts';
+import { hasKeys, isInSync, type Member } from '../topology.ts';
+import { refuseOverflow } from './capacity.ts';
+import { completeCrews, handOverDoomed, shrink } from './scale-crews.ts';
+import { planMoves } from './slot-moves.ts';
+
+/** What is done, in this order. Each is looked at anew every time, so whatever was undone meanwhile is done again. */
+const STEPS = [
+  { name: 'Start pods', isPartOf: isOut, plan: awaitPods },
+  { name: 'Form shards', isPartOf: isOut, plan: formShards },
+  { name: 'Hand over primaries', isPartOf: hasDoomed, plan: handOverDoomed },
+  { name: 'Move slots', isPartOf: (kind: OrchestrationKind) => kind !== 'ScaleReplicas', plan: planMoves },
+  { name: 'Complete shards', isPartOf: hasDoomed, plan: completeCrews },
+  { name: 'Remove pods', isPartOf: hasDoomed, plan: shrink },
+] as const;
+
+/**
+ * More or fewer shards, more or fewer replicas, or both at once (C2, C3). Kubernetes adds and removes the highest ordinals,
+ * whatever they are: new pods get their roles when all are there, and pods that go are nobody any more before they do. Slots
+ * that lie unevenly for another reason are evened out by the way.
+ */
+export function planScale(view: PlanView): Decision | undefined {
+  const { scaling, observedPods = 0, wantedPods } = view.topology;
+  const kind = scaling ?? (observedPods > wantedPods ? 'ScaleReplicas' : 'Heal');
+  const refusal = refuseOverflow(view);
+  if (refusal) return { ...refusal, kind };
+  const parts = STEPS.filter(({ isPartOf }) => isPartOf(kind, view));
+  for (const { name, plan } of STEPS) {
+    const decision = plan(view);
+    if (decision) return { ...decision, kind, step: numberStep(name, parts) };
+  }
+  return undefined;
+}
+
+function numberStep(name: string, parts: readonly { readonly name: string }[]): Step {
+  const index = parts.findIndex((part) => part.name === name);
+  return { name, number: Math.max(1, index + 1), of: Math.max(1, parts.length) };
+}
+
+function isOut(kind: OrchestrationKind): boolean {
+  return kind === 'ScaleOut';
+}
+
+function hasDoomed(kind: OrchestrationKind, { topology }: PlanView): boolean {
+  return !isOut(kind) || topology.members.some((member) => isDoomed(member, topology));
+}
+
+/** With all of them known, roles can be given so that shards are spread over nodes and zones. */
+function awaitPods({ topology }: PlanView): Decision | undefined {
+  const { missing, wantedShards, shards, members, wantedPods } = topology;
+  if (missing.length === 0 || shards.length >= wantedShards) return undefined;
+  const message = `${members.length} of ${wantedPods} nodes have started; waiting for ${listNames(missing.map(({ name }) => name))}.`;
+  return { reason: 'WaitingForPods', message };
+}
+
+/** Primaries without slots, each with its replicas in sync: from the first slot on nothing depends on one node. */
+function formShards(view: PlanView): Decision | undefined {
+  const { newborn, shards, wantedShards, replicasPerShard } = view.topology;
+  const lacking = wantedShards - shards.length - newborn.length;
+  if (lacking > 0) return freeReplicas(view, lacking);
+  const waiting = newborn.filter(({ replicas }) => replicas.filter(isInSync).length < replicasPerShard);
+  if (waiting.length === 0) return undefined;
+  const names = listNames(waiting.map(({ primary }) => primary.pod.name));
+  return { reason: 'WaitingForSync', message: `${names} gets its replicas before it gets slots.` };
+}
+
+/** More shards with fewer replicas each: replicas that are too many become primaries. */
+function freeReplicas({ topology }: PlanView, count: number): Decision {
+  const isUsable = (replica: Member) => !isDoomed(replica, topology) && !replica.pod.deletionTimestamp;
+  const spare = topology.shards.flatMap(({ replicas }) =>
+    replicas
+      .filter(isUsable)
+      .toSorted((a, b) => a.pod.ordinal - b.pod.ordinal)
+      .slice(topology.replicasPerShard),
+  );
+  const strays = topology.strays.filter((stray) => isUsable(stray) && !hasKeys(stray));
+  const freed = [...strays, ...spare].slice(0, count);
+  const names = listNames(freed.map(({ pod }) => pod.name));
+  if (freed.length === 0)
+    return { reason: 'WaitingForPods', message: 'Waiting for nodes that can become the primaries of new shards.' };
+  const reset = (replica: Member) =>
+    order(replica, { do: 'reset', hard: false }, 'OrchestrationStarted', {
+      role: 'replica',
+      primaryId: replica.cluster.primaryId ?? '',
+    });
+  return {
+    reason: 'OrchestrationStarted',
+    message: `${names} is a replica more than wanted and leaves its shard for a new one.`,
+    stages: [freed.map(reset)],
+  };
+}

@@ -1,0 +1,117 @@
+import { ports } from '@valkey-operator/api';
+import {
+  applySlotMoves,
+  hasFeature,
+  parseVersion,
+  planSlotMoves,
+  type SlotMove,
+  SlotSet,
+} from '@valkey-operator/valkey';
+import type { NodeAction } from '../actions.ts';
+import { type Decision, order, type PlanView } from '../decision.ts';
+import { listNames } from '../status/list-names.ts';
+import type { Member, Topology } from '../topology.ts';
+import { describeMoves } from './move-progress.ts';
+
+/** A move that its source has begun, or that somebody else has. */
+export interface RunningMove extends SlotMove {
+  readonly source: Member;
+}
+
+/** So often a move is tried before a person should look; it goes on being tried, a minute apart. */
+const FAILURES_WORTH_TELLING = 4;
+
+/**
+ * Slots that are not where they belong: shards that leave keep none, the others share them evenly. Planned anew at each look
+ * from what is owned and what is under way, so that a move that was cut short, or a spec that changed, needs no memory.
+ */
+export function planMoves({ topology }: PlanView): Decision | undefined {
+  const { shards, leaving, newborn } = topology;
+  const running = findRunningMoves(topology);
+  const owned = new Map(shards.map(({ primary, slots }) => [primary.id, slots]));
+  const targets = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn].map(({ primary }) => primary.id);
+  if (targets.length === 0) return undefined;
+  const moves = planSlotMoves(applySlotMoves(owned, running), targets);
+  if (moves.length + running.length === 0) return undefined;
+
+  const contrary = running.filter(({ to, slots }) =>
+    moves.some((next) => next.from === to && !next.slots.intersection(slots).isEmpty),
+  );
+  if (contrary.length > 0) return cancelMoves(contrary);
+  const begin = firstOfEach(moves.filter(({ from }) => !running.some((move) => move.from === from)));
+  const orders = begin.flatMap((move) => orderMove(topology, move));
+  const failing = shards.map(({ primary }) => primary).filter(({ report }) => isFailing(report.move?.failures));
+  const isHeld = failing.length > 0;
+  return {
+    reason: isHeld ? 'MoveFailed' : 'SlotsMoving',
+    message: isHeld ? describeFailures(failing) : describeMoves(topology, moves, running),
+    stages: orders.length > 0 ? [orders] : [],
+    held: isHeld,
+    wakeAfterMs: 1000,
+  };
+}
+
+/** What moves at this moment, less what has arrived since it was told. */
+export function findRunningMoves({ members, shards }: Topology): RunningMove[] {
+  return members.flatMap((source) => {
+    const { move } = source.report;
+    const owned = shards.find(({ primary }) => primary === source)?.slots ?? SlotSet.empty;
+    const told = [
+      ...(move?.state === 'running' ? [{ slots: move.slots, targetId: move.targetId }] : []),
+      ...(source.cluster.exports ?? []),
+    ];
+    let rest = owned;
+    return told.flatMap(({ slots, targetId }) => {
+      const moving = SlotSet.parse(slots).intersection(rest);
+      rest = rest.difference(moving);
+      const isRunning = !moving.isEmpty || move?.state === 'running';
+      return isRunning ? [{ source, from: source.id, to: targetId, slots: moving }] : [];
+    });
+  });
+}
+
+export function cancelMoves(moves: readonly RunningMove[]): Decision {
+  const sources = [...new Set(moves.map(({ source }) => source))];
+  return {
+    reason: 'SlotsMoving',
+    message: `The move of slots from ${listNames(sources.map(({ pod }) => pod.name))} is not wanted any more and ends.`,
+    stages: [sources.map((source) => order(source, { do: 'cancelMove' }, 'SlotsMoving', { role: 'primary' }))],
+  };
+}
+
+/** To one target at a time, that a source is slowed down by one move only. */
+function firstOfEach(moves: readonly SlotMove[]): SlotMove[] {
+  return moves.filter(({ from }, index) => moves.findIndex((each) => each.from === from) === index);
+}
+
+/** An order to the source; none while one of the two is on its way out. As a whole where both ends can. */
+export function orderMove(topology: Topology, { from, to, slots }: SlotMove, by?: 'by-key'): NodeAction[] {
+  const { members, scaling } = topology;
+  const source = members.find(({ id }) => id === from);
+  const target = members.find(({ id }) => id === to);
+  if (!source || target?.pod.ip === undefined || target.pod.deletionTimestamp || source.pod.deletionTimestamp)
+    return [];
+  const address = { nodeId: to, ip: target.pod.ip, port: ports.valkey, busPort: ports.valkeyBus };
+  const method = by ?? ([source, target].every(isAtomic) ? 'atomic' : 'by-key');
+  const command = { do: 'moveSlots', slots: slots.toString(), target: address, method } as const;
+  const slotOwners = [{ slots: slots.toString(), nodeId: from }];
+  // Unless the size changes, somebody else has moved them.
+  const reason = scaling ? 'SlotsMoving' : 'DriftRepaired';
+  return [order(source, command, reason, { role: 'primary', slotOwners })];
+}
+
+function isAtomic({ report }: Member): boolean {
+  const version = parseVersion(report.process.version ?? '');
+  return version !== undefined && hasFeature(version, 'atomicSlotMigration');
+}
+
+function isFailing(failures = 0): boolean {
+  return failures >= FAILURES_WORTH_TELLING;
+}
+
+function describeFailures(sources: readonly Member[]): string {
+  const [first] = sources;
+  const { failures = 0, message = '', notableKeys = [] } = first?.report.move ?? {};
+  const keys = notableKeys.length > 0 ? ` Look at the key ${listNames(notableKeys)}.` : '';
+  return `Slots could not be moved from ${listNames(sources.map(({ pod }) => pod.name))} in ${failures} attempts: ${message}.${keys} It is tried again, at least once a minute; nothing is lost meanwhile.`;
+}

@@ -1,0 +1,110 @@
+import { expectArray, expectInteger, SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import type { Connection } from '@valkey-operator/valkey/connection';
+import { MoveFailed, type MoveSlots, type MoveTools } from './move.ts';
+import { Pace } from './pace.ts';
+
+/** Slots under way at once. Each order to open or close one waits for the replicas, and meanwhile others can go on. */
+const WORKERS = 8;
+/** A key this large goes alone, so that nothing else waits with it. */
+const LARGE_BYTES = 32 * 1024 * 1024;
+const TIMEOUT_MS = 10_000;
+const LARGE_TIMEOUT_MS = 60_000;
+
+/**
+ * Before Valkey 9, slot by slot and key by key: opened at both ends, emptied by MIGRATE, given to the target and then taken
+ * from the source. In this order a slot always has an owner, and a slot that is left open is finished by doing it again.
+ */
+export const moveByKey: MoveSlots = async (tools, keys) => {
+  const queue = [...tools.order.slots];
+  const pace = new Pace();
+  const work = async () => {
+    using source = await tools.openSource();
+    using target = await tools.openTarget();
+    const ends = { source, target };
+    for (let slot = queue.shift(); slot !== undefined; slot = queue.shift()) {
+      if (tools.stop.aborted) return;
+      await moveSlot(slot, ends, tools, pace);
+      tools.onMoved(SlotSet.ofSlots([slot]), keys.get(slot) ?? 0);
+    }
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: Math.min(WORKERS, queue.length) }, work));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+};
+
+interface Ends {
+  readonly source: Connection;
+  readonly target: Connection;
+}
+
+async function moveSlot(slot: number, { source, target }: Ends, tools: MoveTools, pace: Pace): Promise<void> {
+  const { order, sourceId } = tools;
+  const set = (end: Connection, ...words: string[]) =>
+    end.call(['CLUSTER', 'SETSLOT', String(slot), ...words], { timeoutMs: TIMEOUT_MS });
+  const isOpened = await set(target, 'IMPORTING', sourceId).then(() => true, unlessOwner);
+  if (isOpened) {
+    await set(source, 'MIGRATING', order.target.nodeId);
+    await empty(slot, source, tools, pace);
+    await set(target, 'NODE', order.target.nodeId);
+  }
+  await set(source, 'NODE', order.target.nodeId);
+}
+
+/** The target owns it already: the move was cut short between the last two steps. */
+function unlessOwner(error: unknown): false {
+  if (error instanceof ValkeyError && /already the owner/i.test(error.message)) return false;
+  throw error;
+}
+
+async function empty(slot: number, source: Connection, tools: MoveTools, pace: Pace): Promise<void> {
+  for (;;) {
+    tools.cancelled.throwIfAborted();
+    const count = String(pace.batchSize);
+    const found = expectArray(await source.call(['CLUSTER', 'GETKEYSINSLOT', String(slot), count], { binary: true }));
+    const keys = found.filter((key) => Buffer.isBuffer(key));
+    if (keys.length === 0) return;
+    const large = await findLarge(source, keys);
+    for (const [key, bytes] of large) {
+      tools.onNotableKey(`${quote(key)} has ${Math.round(bytes / 1024 / 1024)} MiB`);
+      await pace.run(() => migrate(source, [key], tools, LARGE_TIMEOUT_MS));
+    }
+    const others = keys.filter((key) => !large.has(key));
+    if (others.length > 0) await pace.run(() => migrate(source, others, tools, TIMEOUT_MS));
+  }
+}
+
+async function findLarge(source: Connection, keys: readonly Buffer[]): Promise<Map<Buffer, number>> {
+  const sizes = await Promise.all(keys.map((key) => source.call(['MEMORY', 'USAGE', key])));
+  const measured = keys.map((key, index) => [key, sizes[index] === null ? 0 : expectInteger(sizes[index])] as const);
+  return new Map(measured.filter(([, bytes]) => bytes > LARGE_BYTES));
+}
+
+/** Keys may hold any bytes, so they are never taken for text. One that has vanished meanwhile is no error. */
+async function migrate(
+  source: Connection,
+  keys: readonly Buffer[],
+  tools: MoveTools,
+  timeoutMs: number,
+): Promise<void> {
+  const { ip, port } = tools.order.target;
+  try {
+    const command = ['MIGRATE', ip, String(port), '', '0', String(timeoutMs), 'REPLACE', 'KEYS', ...keys];
+    await source.call(command, { timeoutMs: 2 * timeoutMs });
+  } catch (error) {
+    if (!(error instanceof ValkeyError)) throw error;
+    const [key, ...others] = keys;
+    if (key && others.length === 0) {
+      tools.onNotableKey(`${quote(key)} cannot be moved`);
+      throw new MoveFailed(`key ${quote(key)} cannot be moved: ${error.message}`);
+    }
+    // Which one it is shows when each goes alone.
+    for (const each of keys) await migrate(source, [each], tools, LARGE_TIMEOUT_MS);
+  }
+}
+
+const SHOWN_BYTES = 100;
+
+/** Printable whatever it holds, and not longer than a line. */
+function quote(key: Buffer): string {
+  const text = JSON.stringify(key.subarray(0, SHOWN_BYTES).toString('latin1'));
+  return key.length > SHOWN_BYTES ? `${text}...` : text;
+}

@@ -1,0 +1,174 @@
+import { type RespValue, SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import { connect } from '@valkey-operator/valkey/connection';
+import { describe, expect, it, vi } from 'vitest';
+import { FakeValkey } from '../testing/fake-valkey.ts';
+import type { MoveOrder } from './move.ts';
+import { SlotMover } from './slot-mover.ts';
+
+const WAIT = { timeout: 20_000 };
+
+/** A Valkey that notes what it is told, and answers what the script says, else OK. */
+async function startValkey(script: (command: string) => RespValue | undefined) {
+  const commands: string[] = [];
+  const valkey = new FakeValkey((command) => {
+    if (!/^(CLIENT|MEMORY)/.test(command)) commands.push(command);
+    if (command.startsWith('MEMORY')) return 100;
+    return script(command) ?? 'OK';
+  });
+  await valkey.start();
+  return { valkey, commands };
+}
+
+function anOrder(change: Partial<MoveOrder> = {}): MoveOrder {
+  return {
+    slots: SlotSet.of([[0, 3]]),
+    target: { nodeId: 'target', ip: '10.0.0.2', port: 6379 },
+    method: 'atomic',
+    keysAtOnce: 100,
+    timeLimitMs: 60_000,
+    ...change,
+  };
+}
+
+async function moving(
+  {
+    source,
+    target = () => undefined,
+  }: Record<'source', (command: string) => RespValue | undefined> & {
+    target?: (command: string) => RespValue | undefined;
+  },
+  use: (mover: SlotMover, seen: { source: string[]; target: string[] }) => Promise<void>,
+) {
+  const [from, to] = [await startValkey(source), await startValkey(target)];
+  await using stack = new AsyncDisposableStack();
+  for (const { valkey } of [from, to]) stack.use(valkey);
+  const open = (valkey: FakeValkey) => connect({ address: { path: valkey.path }, timeoutMs: 5000 });
+  const mover = new SlotMover({
+    openSource: () => open(from.valkey),
+    openTarget: () => open(to.valkey),
+    onEnd: () => undefined,
+  });
+  await use(mover, { source: from.commands, target: to.commands });
+}
+
+const migration = (name: string, state: string, message = ''): RespValue =>
+  new Map<string, RespValue>([
+    ['name', name],
+    ['operation', 'EXPORT'],
+    ['slot_ranges', '0-1'],
+    ['source_node', 'source'],
+    ['target_node', 'target'],
+    ['create_time', 1],
+    ['last_update_time', 1],
+    ['state', state],
+    ['message', message],
+    ['remaining_repl_size', 0],
+  ]);
+
+/** Each slot has 60 keys; every migration ends as the script says. */
+function atomicValkey(end: (number: number) => { state: string; message?: string }) {
+  const begun: RespValue[] = [];
+  return (command: string): RespValue | undefined => {
+    if (command.startsWith('CLUSTER COUNTKEYSINSLOT')) return 60;
+    if (command === 'CLUSTER GETSLOTMIGRATIONS') return begun;
+    if (command.startsWith('CLUSTER MIGRATESLOTS')) {
+      const { state, message } = end(begun.length + 1);
+      begun.push(migration(`m${begun.length + 1}`, state, message));
+    }
+    if (command === 'CLUSTER CANCELSLOTMIGRATIONS') begun[begun.length - 1] = migration('m1', 'cancelled');
+    return undefined;
+  };
+}
+
+describe('a move as a whole', () => {
+  it('goes range by range, each with no more keys than allowed', async () => {
+    await moving({ source: atomicValkey(() => ({ state: 'success' })) }, async (mover, { source }) => {
+      mover.begin(anOrder({ keysAtOnce: 120 }), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.filter((command) => command.includes('MIGRATESLOTS'))).toEqual([
+        'CLUSTER MIGRATESLOTS SLOTSRANGE 0 1 NODE target',
+        'CLUSTER MIGRATESLOTS SLOTSRANGE 2 3 NODE target',
+      ]);
+      expect(mover.progress).toMatchObject({ movedSlots: 4, movedKeys: 240, leftKeys: 0, failures: 0 });
+    });
+  });
+
+  it('fails in the words of Valkey, and counts how often', async () => {
+    const refuse = atomicValkey(() => ({ state: 'failed', message: 'no replica' }));
+    await moving({ source: refuse }, async (mover) => {
+      mover.begin(anOrder(), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress).toMatchObject({ failures: 1, message: expect.stringContaining('no replica') as string });
+      expect(mover.progress?.slots).toEqual(SlotSet.of([[0, 3]]));
+      mover.begin(anOrder(), 'source');
+      expect(mover.progress?.message).toMatch(/^waits before attempt 2, because .*no replica/);
+      await mover.cancel();
+      expect(mover.progress).toMatchObject({ state: 'cancelled', failures: 1 });
+    });
+  });
+
+  it('is broken off when it is cancelled', async () => {
+    const slow = atomicValkey(() => ({ state: 'snapshotting' }));
+    await moving({ source: slow }, async (mover, { source }) => {
+      mover.begin(anOrder(), 'source');
+      await vi.waitFor(() => expect(source.join()).toContain('MIGRATESLOTS'), WAIT);
+      await mover.cancel();
+      expect(source).toContain('CLUSTER CANCELSLOTMIGRATIONS');
+      expect(mover.progress?.state).toBe('cancelled');
+      expect(mover.isRunning).toBe(false);
+    });
+  });
+});
+
+/** One key in each slot, until it is moved. */
+function keyedValkey(migrate: (key: string) => RespValue | undefined = () => undefined) {
+  const left = new Set(['0', '1', '2', '3']);
+  return (command: string): RespValue | undefined => {
+    const [name, , slot = ''] = command.split(' ');
+    if (command.startsWith('CLUSTER COUNTKEYSINSLOT')) return left.has(slot) ? 1 : 0;
+    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return left.has(slot) ? [`key${slot}`] : [];
+    if (name !== 'MIGRATE') return undefined;
+    const [key = ''] = /key\d/.exec(command) ?? [];
+    const refusal = migrate(key);
+    if (refusal === undefined) left.delete(key.slice(3));
+    return refusal;
+  };
+}
+
+describe('a move key by key', () => {
+  const order = anOrder({ method: 'by-key', slots: SlotSet.of([[1, 1]]) });
+
+  it('opens a slot at both ends, empties it, and gives it to the target before it is taken from the source', async () => {
+    await moving({ source: keyedValkey() }, async (mover, { source, target }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', 'CLUSTER SETSLOT 1 NODE target']);
+      expect(source.filter((command) => !command.includes('KEYSINSLOT'))).toEqual([
+        'CLUSTER SETSLOT 1 MIGRATING target',
+        'MIGRATE 10.0.0.2 6379  0 10000 REPLACE KEYS key1',
+        'CLUSTER SETSLOT 1 NODE target',
+      ]);
+    });
+  });
+
+  it('that was cut short after the target got the slot only tells the source', async () => {
+    const owner = (command: string) =>
+      command.includes('IMPORTING') ? new ValkeyError("ERR I'm already the owner of hash slot 1") : undefined;
+    await moving({ source: keyedValkey(), target: owner }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.at(-1)).toBe('CLUSTER SETSLOT 1 NODE target');
+      expect(source.join()).not.toContain('MIGRATE ');
+    });
+  });
+
+  it('names the key that cannot be moved', async () => {
+    const refuse = () => new ValkeyError('ERR Target instance replied with error: OOM');
+    await moving({ source: keyedValkey(refuse) }, async (mover) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress?.message).toMatch(/^key "key1" cannot be moved: .*OOM$/);
+      expect(mover.progress?.notableKeys).toEqual(['"key1" cannot be moved']);
+    });
+  });
+});

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import { exponentialBackOff, type Connection } from '@valkey-operator/valkey/connection';
+import { countKeys, sumKeys } from './count-keys.ts';
+import { moveAtomically } from './move-atomically.ts';
+import { moveByKey } from './move-by-key.ts';
+import { MoveFailed, type MoveOrder } from './move.ts';
+
+/** How far the last move is, as reports tell it. */
+export interface MoveProgress {
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled';
+  readonly targetId: string;
+  /** Still to be moved. */
+  readonly slots: SlotSet;
+  readonly movedSlots: number;
+  readonly movedKeys: number;
+  readonly leftKeys: number;
+  readonly elapsedMs: number;
+  /** In a row, to this target. */
+  readonly failures: number;
+  readonly message: string;
+  readonly notableKeys: readonly string[];
+}
+
+export interface SlotMoverOptions {
+  readonly openSource: () => Promise<Connection>;
+  readonly openTarget: (target: MoveOrder['target']) => Promise<Connection>;
+  /** Something has ended that whoever watches should hear of at once. */
+  readonly onEnd: () => void;
+}
+
+const MAX_NOTABLE_KEYS = 10;
+const retryDelayMs = exponentialBackOff(1000, 60_000, () => 1);
+const ways = { atomic: moveAtomically, 'by-key': moveByKey };
+
+/**
+ * Moves slots away from the Valkey of this pod, one order at a time. An order given again after a failure waits first, the
+ * longer the more have failed. What it knows ends with the process: slots left open then are for the operator to find.
+ */
+export class SlotMover {
+  readonly #options: SlotMoverOptions;
+  #progress: MoveProgress | undefined;
+  #startedAt = 0;
+  #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(options: SlotMoverOptions) {
+    this.#options = options;
+  }
+
+  get progress(): MoveProgress | undefined {
+    const isRunning = this.#progress?.state === 'running';
+    return this.#progress && isRunning
+      ? { ...this.#progress, elapsedMs: Date.now() - this.#startedAt }
+      : this.#progress;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  begin(order: MoveOrder, sourceId: string): void {
+    const before = this.#progress;
+    const failures = before?.state === 'failed' && before.targetId === order.target.nodeId ? before.failures : 0;
+    this.#stop = new AbortController();
+    this.#startedAt = Date.now();
+    this.#progress = {
+      state: 'running',
+      targetId: order.target.nodeId,
+      slots: order.slots,
+      movedSlots: 0,
+      movedKeys: 0,
+      leftKeys: 0,
+      elapsedMs: 0,
+      failures,
+      message: failures > 0 ? `waits before attempt ${failures + 1}, because ${before?.message}` : '',
+      notableKeys: before?.notableKeys ?? [],
+    };
+    this.#running = this.#run(order, sourceId, failures).finally(() => {
+      this.#running = undefined;
+      this.#options.onEnd();
+    });
+  }
+
+  /** Resolves when nothing moves any more. */
+  async cancel(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(order: MoveOrder, sourceId: string, failures: number): Promise<void> {
+    const { signal: cancelled } = this.#stop;
+    try {
+      if (failures > 0) await sleep(retryDelayMs(failures - 1), undefined, { signal: cancelled });
+      this.#startedAt = Date.now();
+      const stop = AbortSignal.any([cancelled, AbortSignal.timeout(order.timeLimitMs)]);
+      await this.#move(order, sourceId, { stop, cancelled });
+      this.#end(cancelled.aborted ? 'cancelled' : 'done', '', 0);
+    } catch (error) {
+      if (cancelled.aborted) this.#end('cancelled', '', failures);
+      else this.#end('failed', describeError(error), failures + 1);
+    }
+  }
+
+  async #move(
+    order: MoveOrder,
+    sourceId: string,
+    signals: { stop: AbortSignal; cancelled: AbortSignal },
+  ): Promise<void> {
+    const { openSource, openTarget } = this.#options;
+    using counter = await openSource();
+    const keys = await countKeys(counter, order.slots);
+    this.#update({ leftKeys: sumKeys(keys, order.slots), message: '' });
+    const tools = {
+      order,
+      sourceId,
+      ...signals,
+      openSource,
+      openTarget: () => openTarget(order.target),
+      onMoved: (slots: SlotSet, count: number) => this.#note(slots, count, sumKeys(keys, slots)),
+      onNotableKey: (text: string) =>
+        this.#update({ notableKeys: [...(this.#progress?.notableKeys ?? []), text].slice(-MAX_NOTABLE_KEYS) }),
+    };
+    await ways[order.method](tools, keys);
+  }
+
+  #note(slots: SlotSet, moved: number, counted: number): void {
+    const progress = this.#progress;
+    if (!progress) return;
+    this.#update({
+      slots: progress.slots.difference(slots),
+      movedSlots: progress.movedSlots + slots.count,
+      movedKeys: progress.movedKeys + moved,
+      leftKeys: Math.max(0, progress.leftKeys - counted),
+    });
+  }
+
+  #end(state: 'done' | 'failed' | 'cancelled', message: string, failures: number): void {
+    this.#update({ state, message, failures, elapsedMs: Date.now() - this.#startedAt });
+  }
+
+  #update(change: Partial<MoveProgress>): void {
+    if (this.#progress) this.#progress = { ...this.#progress, ...change };
+  }
+}
+
+function describeError(error: unknown): string {
+  if (error instanceof MoveFailed) return error.message;
+  if (error instanceof ValkeyError) return `Valkey says: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,208 @@
+import { pods } from '@valkey-operator/kube';
+import { Lab } from '@valkey-operator/lab';
+import { expectArray, expectText, keySlot, SLOT_COUNT } from '@valkey-operator/valkey';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { signalPodProcess } from '../support/pod-processes.ts';
+import { countStock, layIn } from '../support/stock.ts';
+import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
+import { type Outcome, underLoad } from '../support/under-load.ts';
+import { VALKEY } from './support/data-directory.ts';
+
+/** Shards come and go under load (C2), whatever happens meanwhile. */
+const namespace = 'scale';
+const KEYS = 20_000;
+const POLL = { timeout: 90_000, interval: 100 };
+const lab = Lab.open(inject('lab'));
+const { client } = await lab.api();
+const operator = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io/name=valkey-operator' };
+
+beforeAll(() => createRestrictedNamespace(lab, namespace));
+afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
+
+/** By hand, as a person would. */
+const scaleTo = async ({ name }: TestCluster, count: number) => {
+  await lab.kubectl(['-n', namespace, 'scale', `vc/${name}`, `--replicas=${count}`]);
+};
+
+/** Everything is as the spec asks, and nothing is under way. */
+async function waitForShards(cluster: TestCluster, count: number, replicas = 1): Promise<void> {
+  await cluster.waitFor(
+    `whole with ${count} shards`,
+    ({ metadata, status }) =>
+      status?.observedGeneration === metadata.generation &&
+      status?.masters === `${count}/${count}` &&
+      status.orchestration === undefined &&
+      status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',
+    120_000,
+  );
+  await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(count * (1 + replicas));
+}
+
+/** What all nodes together say of the slots and of the keys that were laid in. */
+async function describeSlots(cluster: TestCluster) {
+  const members = await cluster.members();
+  const counts = members.filter(({ self }) => !self.slots.isEmpty).map(({ self }) => self.slots.count);
+  return {
+    shards: counts.length,
+    slots: counts.reduce((sum, count) => sum + count, 0),
+    isEven: Math.max(...counts) - Math.min(...counts) <= 1,
+    known: [...new Set(members.map(({ table }) => table.length))],
+    open: members.flatMap(({ self }) => (self.role === 'primary' ? self.openSlots : [])),
+    stock: await countStock(await cluster.primaries()),
+  };
+}
+
+const evenly = (shards: number, pods = shards * 2): Awaited<ReturnType<typeof describeSlots>> => ({
+  shards,
+  slots: SLOT_COUNT,
+  isEven: true,
+  known: [pods],
+  open: [],
+  stock: KEYS,
+});
+
+/** What a person sees who watches: kubectl get vc -w. */
+async function watchColumns(cluster: TestCluster, during: () => Promise<unknown>): Promise<string[]> {
+  const seen = new Set<string>();
+  const over = new AbortController();
+  const watching = (async () => {
+    while (!over.signal.aborted) {
+      const { stdout } = await lab.kubectl(['-n', namespace, 'get', 'vc', cluster.name, '--no-headers']);
+      seen.add(stdout.trim().split(/ +/).slice(2, -2).join(' '));
+    }
+  })();
+  await during().finally(() => over.abort());
+  await watching;
+  return [...seen];
+}
+
+const shortGap = ({ noiseMs }: Outcome) => 500 + 2 * noiseMs;
+
+/** A new shard that has got some of its slots, but not all. */
+async function newcomerInMidMove(cluster: TestCluster): Promise<Member> {
+  const find = async () =>
+    (await cluster.primaries()).find(({ pod, self }) => Number(pod.split('-').at(-1)) >= 6 && self.slots.count < 4000);
+  await expect.poll(async () => (await find()) !== undefined, { timeout: 60_000, interval: 20 }).toBe(true);
+  return (await find())!;
+}
+
+describe('on Valkey 9.1', () => {
+  const cluster = new TestCluster(lab, client, namespace, 'nine');
+  const config = { maxmemory: '24mb', 'maxmemory-policy': 'noeviction', 'repl-backlog-size': '1mb' };
+
+  beforeAll(async () => {
+    await cluster.apply({ config });
+    await cluster.waitUntilReady();
+    await layIn(await cluster.primaries(), KEYS);
+  });
+  afterAll(() => cluster.delete());
+
+  test('3 shards become 4 by kubectl scale, and kubectl get tells the story', async () => {
+    let story: string[] = [];
+    const outcome = await underLoad(cluster, {
+      fault: async () => {
+        story = await watchColumns(cluster, async () => {
+          await scaleTo(cluster, 4);
+          await waitForShards(cluster, 4);
+        });
+      },
+      heal: () => waitForShards(cluster, 4),
+    });
+    expect(outcome.gapMs).toBeLessThan(shortGap(outcome));
+    expect(story.join('\n')).toMatch(/Updating 3\/4 .*ScaleOut[^]*Running 4\/4/);
+    expect(await describeSlots(cluster)).toEqual(evenly(4));
+  });
+
+  test('4 shards become 3, and nobody remembers the fourth', async () => {
+    const outcome = await underLoad(cluster, {
+      fault: () => scaleTo(cluster, 3),
+      heal: () => waitForShards(cluster, 3),
+    });
+    expect(outcome.gapMs).toBeLessThan(shortGap(outcome));
+    expect(await describeSlots(cluster)).toEqual(evenly(3));
+  });
+
+  test('shards and replicas change at once, although the new primary is killed in mid-move', async () => {
+    await underLoad(cluster, {
+      fault: async () => {
+        await cluster.apply({ config, masterCount: 4, replicasPerMaster: 2 });
+        signalPodProcess((await newcomerInMidMove(cluster)).podUid, VALKEY, 'SIGKILL');
+      },
+      heal: () => waitForShards(cluster, 4, 2),
+    });
+    expect(await describeSlots(cluster)).toEqual(evenly(4, 12));
+  });
+});
+
+describe('on Valkey 8.1, key by key,', () => {
+  const cluster = new TestCluster(lab, client, namespace, 'eight');
+
+  beforeAll(async () => {
+    await cluster.apply({ valkeyImage: { name: 'docker.io/valkey/valkey', tag: '8.1' } });
+    await cluster.waitUntilReady();
+    await layIn(await cluster.primaries(), KEYS);
+  });
+  afterAll(() => cluster.delete());
+
+  test('a slot that somebody left half moved is finished, with all its keys', async () => {
+    const [source, target] = (await cluster.primaries()) as [Member, Member];
+    const slot = keySlot('stock:0');
+    const owner = [source, target].find(({ self }) => self.slots.has(slot)) ?? (await ownerOf(cluster, slot));
+    const other = owner === target ? source : target;
+    await call(other.ip, ['CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', owner.self.id]);
+    await call(owner.ip, ['CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', other.self.id]);
+    const [first] = expectArray(await call(owner.ip, ['CLUSTER', 'GETKEYSINSLOT', `${slot}`, '1']));
+    await call(owner.ip, ['MIGRATE', other.ip, '6379', expectText(first), '0', '2000']);
+    await expect.poll(() => openSlots(cluster), POLL).toBe(0);
+    await waitForShards(cluster, 3);
+    expect(await describeSlots(cluster)).toEqual(evenly(3));
+  });
+
+  test('3 shards become 4 although a source is deleted in mid-move', async () => {
+    await underLoad(cluster, {
+      fault: async () => {
+        await scaleTo(cluster, 4);
+        await newcomerInMidMove(cluster);
+        const [source] = (await cluster.primaries()) as [Member];
+        await lab.kubectl(['-n', namespace, 'delete', 'pod', source.pod, '--wait=false']);
+      },
+      heal: () => waitForShards(cluster, 4),
+    });
+    expect(await describeSlots(cluster)).toEqual(evenly(4));
+  });
+
+  test('4 shards become 3 although the operator is killed in mid-move', async () => {
+    const { uid } = (await client.list(pods, operator)).items[0]!.metadata;
+    const outcome = await underLoad(cluster, {
+      fault: async () => {
+        await scaleTo(cluster, 3);
+        const hasMoved = async () => (await cluster.primaries()).some(({ self }) => self.slots.count < 4000);
+        await expect.poll(hasMoved, { timeout: 60_000, interval: 20 }).toBe(true);
+        signalPodProcess(uid, 'node', 'SIGKILL');
+      },
+      heal: () => waitForShards(cluster, 3),
+    });
+    expect(outcome.gapMs).toBeLessThan(shortGap(outcome));
+    expect(await describeSlots(cluster)).toEqual(evenly(3));
+  });
+
+  test('a spec that is reversed in mid-move leads back', async () => {
+    await underLoad(cluster, {
+      fault: async () => {
+        await scaleTo(cluster, 4);
+        await newcomerInMidMove(cluster);
+        await scaleTo(cluster, 3);
+      },
+      heal: () => waitForShards(cluster, 3),
+    });
+    expect(await describeSlots(cluster)).toEqual(evenly(3));
+  });
+});
+
+async function ownerOf(cluster: TestCluster, slot: number): Promise<Member> {
+  return (await cluster.primaries()).find(({ self }) => self.slots.has(slot))!;
+}
+
+async function openSlots(cluster: TestCluster): Promise<number> {
+  return (await cluster.members()).reduce((sum, { self }) => sum + self.openSlots.length, 0);
+}
