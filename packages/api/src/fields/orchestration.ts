@@ -28,7 +28,9 @@ const id = text('Identifies it in logs, events and traces.', { max: 64 });
 const startedAt = timestamp('When it began.');
 const podNames = (description: string) => list(description, text('A pod.', { max: 63 }), { max: 3000 });
 
-const podsInHand = podNames('The pods that it has in hand: taken out of service by it, or new, and not well yet.');
+const podsInHand = podNames(
+  'The pods that it has in hand: taken out of service by this step, or new, or of an earlier step and not well yet.',
+);
 
 export const orchestration = object('The multi-step operation that is running.', {
   id,

@@ -8,14 +8,20 @@ import { isOwner } from '../topology.ts';
 import type { Begun } from './progress.ts';
 
 /**
- * The pods that a change has in hand: those that it takes out of service or adds by this decision, and those of the
- * looks before that are not well yet. What is wrong with them is its own doing; what is wrong with others is a fault.
+ * The pods that a change has in hand: those that it takes out of service or adds by this decision, those of the same step,
+ * for what was done to them may show late, and those of earlier ones that are not well yet. What is wrong with them is its
+ * own doing; what is wrong with others is a fault.
  */
-export function findPodsInHand(view: PlanView, decision: Decision, before: readonly string[] = []): string[] {
+export function findPodsInHand(
+  view: PlanView,
+  decision: Decision,
+  before: readonly string[] = [],
+  isSameStep = false,
+): string[] {
   const unwell = findUnwell(view);
   for (const { name } of findLeaving(view)) unwell.add(name);
   const touched = [...findTouched(view, decision), ...findNewcomers(view)];
-  const names = new Set([...before.filter((pod) => unwell.has(pod)), ...touched]);
+  const names = new Set([...before.filter((pod) => isSameStep || unwell.has(pod)), ...touched]);
   return [...names].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 

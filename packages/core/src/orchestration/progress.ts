@@ -38,7 +38,7 @@ export function describeProgress(view: PlanView, { kind, decision, before, step 
   const { name, number, of } = decision.step ?? step ?? stepOf(view, kind, before);
   const isSameStep = before?.step === number && before.stepName === name;
   const tried = isSameStep ? (before.attempts ?? 1) + (failures.length > 0 ? 1 : 0) : 1;
-  const pods = isChange(kind) ? findPodsInHand(view, decision, before?.pods) : [];
+  const pods = isChange(kind) ? findPodsInHand(view, decision, before?.pods, isSameStep) : [];
   return {
     id: before?.id ?? `${kind.toLowerCase()}-${digest(`${uid}/${generation}/${now}`)}`,
     kind,
