@@ -67,12 +67,18 @@ export function wind(decision: Decision): Decision | undefined {
   return undo && { ...undo, ...(kind && { kind }), message: `Cancelled, and taken back: ${undo.message}` };
 }
 
+const MOVED = 'Slots that have moved stay where they are; set spec.masterCount back to undo that.';
+
 /** What becomes of the part that was done already. */
 const remains: Partial<Record<OrchestrationKind, string>> = {
   Upgrade: 'Pods that were replaced go back to what they were made of.',
   Reconfigure:
     'Nodes and pods that were changed go back to what they had; a setting that every node has accepted is kept, also if it only counts from the next start of each.',
   Restart: 'A restart cannot be undone: pods that were restarted stay so, the others are left alone.',
+  ScaleOut: MOVED,
+  ScaleIn: MOVED,
+  ScaleReplicas:
+    'Pods that were added become replicas and those that were told to go do; set spec.replicasPerMaster back to undo that.',
   GrowVolumes: 'A volume cannot be made smaller: those that were asked to grow do.',
 };
 
