@@ -1,5 +1,7 @@
 import type { OrchestrationKind, ValkeyClusterStatus } from '@valkey-operator/api';
 import { childNames } from './builders/names.ts';
+import { previousDetail } from './previous-detail.ts';
+import { findWithdrawn } from './orchestration/withdrawal.ts';
 import type { ChildObject, ClusterSnapshot } from './snapshot.ts';
 
 /** What the cluster should consist of, as far as the spec and its own past tell. */
@@ -28,15 +30,16 @@ export interface Expectation {
 
 /** `owners`: how many nodes own slots, heard or not. */
 export function expectedPods(snapshot: ClusterSnapshot, owners: number): Expectation {
-  const { masterCount, replicasPerMaster } = snapshot.spec;
+  const { spec } = snapshot;
   const formed = wasFormed(snapshot);
   const before = previousDetail(snapshot);
-  const recorded = formed ? (recordedShards(before) ?? (owners || masterCount)) : masterCount;
+  const observedPods = replicasOf(findStatefulSet(snapshot));
+  const recorded = formed ? (recordedShards(before) ?? (owners || spec.masterCount)) : spec.masterCount;
+  const replicasBefore = (formed ? before.replicasPerMaster : undefined) ?? spec.replicasPerMaster;
+  const { masterCount, replicasPerMaster } = wantedSize(snapshot, { recorded, replicasBefore, observedPods });
   const hasArrived = owners === masterCount;
-  const replicasBefore = (formed ? before.replicasPerMaster : undefined) ?? replicasPerMaster;
   const replicasPerShard = hasArrived ? replicasPerMaster : Math.min(replicasBefore, replicasPerMaster);
   const wantedPods = masterCount * (1 + replicasPerMaster);
-  const observedPods = replicasOf(findStatefulSet(snapshot));
   const { orchestration, pendingOrchestrations = [] } = snapshot.cluster.status ?? {};
   // What a repair has interrupted keeps its place among those that wait.
   const running = [orchestration, ...pendingOrchestrations].flatMap((each) => (each?.id ? [each.kind] : []));
@@ -58,6 +61,20 @@ export function expectedPods(snapshot: ClusterSnapshot, owners: number): Expecta
     observedPods,
     inEffect: { masterCount: hasArrived ? masterCount : recorded, replicasPerMaster: replicasPerShard },
   };
+}
+
+/** What the spec asks for; of a change of size that was cancelled, what was in effect before, or what it has come to. */
+function wantedSize(
+  snapshot: ClusterSnapshot,
+  past: { readonly recorded: number; readonly replicasBefore: number; readonly observedPods: number | undefined },
+) {
+  const { recorded, replicasBefore, observedPods } = past;
+  const { masterCount, replicasPerMaster } = snapshot.spec;
+  const withdrawn = findWithdrawn(snapshot);
+  if (withdrawn === 'ScaleOut' || withdrawn === 'ScaleIn')
+    return { masterCount: recorded, replicasPerMaster: replicasBefore };
+  if (withdrawn !== 'ScaleReplicas' || observedPods === undefined) return { masterCount, replicasPerMaster };
+  return { masterCount, replicasPerMaster: Math.max(0, Math.floor(observedPods / masterCount) - 1) };
 }
 
 /** What is wanted more or less than before. Once the shards are there, what had begun goes on under its name. */
@@ -84,13 +101,6 @@ export function findStatefulSet({ cluster, children }: ClusterSnapshot): ChildOb
 
 export function isControlledBy({ metadata }: ChildObject, uid: string): boolean {
   return metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false;
-}
-
-/** The detail as it was written last. */
-export function previousDetail({ cluster, children }: ClusterSnapshot): NonNullable<ValkeyClusterStatus['status']> {
-  const name = childNames(cluster.metadata.name).status;
-  const found = children.find(({ kind, metadata }) => kind === 'ValkeyClusterStatus' && metadata.name === name);
-  return (found?.['status'] as ValkeyClusterStatus['status']) ?? {};
 }
 
 /** Until all slots were served once the condition says Creating; afterwards it says so never again. */

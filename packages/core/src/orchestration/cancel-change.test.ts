@@ -119,3 +119,51 @@ it('replicas that are on their way out go, though that is cancelled, and it says
   settle(cluster);
   expect(cluster.pods).toHaveLength(6);
 });
+
+describe('a change of size that is cancelled', () => {
+  const size = ({ pods, primaries }: SimulatedCluster) => ({ pods: pods.length, shards: primaries.length });
+
+  it('before it has begun, while the cluster was paused, is not begun', () => {
+    const cluster = bear();
+    cluster.annotate('paused');
+    cluster.change({ replicasPerMaster: 2 });
+    cluster.reconcile();
+    cluster.annotate('cancel');
+    cluster.reconcile();
+    cluster.annotate('paused', 'false');
+    expect(condition(settle(cluster), 'Progressing')).toMatchObject({ reason: 'Cancelled' });
+    expect(size(cluster)).toEqual({ pods: 6, shards: 3 });
+  });
+
+  it('to more replicas keeps those that are coming already', () => {
+    const cluster = bear();
+    cluster.change({ replicasPerMaster: 2 });
+    until(cluster, () => cluster.podCount === 9);
+    cluster.annotate('cancel');
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect(size(cluster)).toEqual({ pods: 9, shards: 3 });
+  });
+
+  it('to more shards takes their pods away again, as long as they have no slots', () => {
+    const cluster = bear();
+    cluster.change({ masterCount: 4 });
+    until(cluster, () => cluster.podCount === 8);
+    cluster.annotate('cancel');
+    const plan = settle(cluster);
+    expect(condition(plan, 'Progressing')).toMatchObject({ reason: 'Cancelled' });
+    expect(size(cluster)).toEqual({ pods: 6, shards: 3 });
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+
+  it('to fewer shards gives the slots back', () => {
+    const cluster = bear({ shards: 4 });
+    cluster.change({ masterCount: 3 });
+    const smallest = () => Math.min(...cluster.primaries.map(({ node }) => node.slots.count));
+    until(cluster, () => smallest() < 4096);
+    cluster.annotate('cancel');
+    settle(cluster, 300);
+    expect(size(cluster)).toEqual({ pods: 8, shards: 4 });
+    expect(smallest()).toBe(4096);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+});

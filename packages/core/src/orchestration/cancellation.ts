@@ -2,7 +2,7 @@ import { annotations, type Cancelled, type OrchestrationKind } from '@valkey-ope
 import type { Decision } from '../decision.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { upgradedImage } from '../upgrade/upgraded-image.ts';
-import type { Begun } from './progress.ts';
+import type { Begun } from './begun.ts';
 
 /** Of the change that it may be about: the one that has begun, or the next. */
 export type Target = Pick<Begun, 'kind'> & Partial<Pick<Begun, 'id'>>;
@@ -67,16 +67,14 @@ export function wind(decision: Decision): Decision | undefined {
   return undo && { ...undo, ...(kind && { kind }), message: `Cancelled, and taken back: ${undo.message}` };
 }
 
-const MOVED = 'Slots that have moved stay where they are; set spec.masterCount back to undo that.';
-
 /** What becomes of the part that was done already. */
 const remains: Partial<Record<OrchestrationKind, string>> = {
   Upgrade: 'Pods that were replaced go back to what they were made of.',
   Reconfigure:
     'Nodes and pods that were changed go back to what they had; a setting that every node has accepted is kept, also if it only counts from the next start of each.',
   Restart: 'A restart cannot be undone: pods that were restarted stay so, the others are left alone.',
-  ScaleOut: MOVED,
-  ScaleIn: MOVED,
+  ScaleOut: 'Pods that were added are removed again, unless a shard of them has slots already: then that stays.',
+  ScaleIn: 'A shard that is not empty yet gets its slots back; pods that were told to go do.',
   ScaleReplicas:
     'Pods that were added become replicas and those that were told to go do; set spec.replicasPerMaster back to undo that.',
   GrowVolumes: 'A volume cannot be made smaller: those that were asked to grow do.',

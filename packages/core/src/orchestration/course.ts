@@ -1,10 +1,11 @@
 import type { Cancelled, Orchestration, OrchestrationKind, PendingOrchestration } from '@valkey-operator/api';
 import type { Decision, PlanView } from '../decision.ts';
-import { cancel, isInForce, readCancellation, wind } from './cancellation.ts';
+import { cancel, isInForce, readCancellation, type Target, wind } from './cancellation.ts';
 import { callPerson, isOverdue, tryAgain } from './deadline.ts';
 import { findHold, type Hold } from './hold.ts';
 import { awaitLeaving, isOwnDoing } from './in-hand.ts';
-import { type Begun, describeProgress, isChange, recallBegun } from './progress.ts';
+import { type Begun, isChange, recallBegun } from './begun.ts';
+import { describeProgress } from './progress.ts';
 
 /** What is done now, under which name, and what comes after it. */
 export interface Course {
@@ -35,10 +36,11 @@ interface Candidate {
  * memory is only for names.
  */
 export function chooseCourse(view: PlanView, repair: Decision | undefined, changes: readonly Decision[]): Course {
-  const begun = recallBegun(view);
+  const begun = recallBegun(view.snapshot);
   const running = begun.find(({ kind }) => isChange(kind));
   const asked = inOrder([...changes, awaitLeaving(view, running)], running?.kind);
-  const cancelled = readCancellation(view.snapshot, running ?? asked.map(({ kind = 'Heal' }) => ({ kind }))[0]);
+  const repairKind = repair ? nameRepair(view, repair, begun) : 'Heal';
+  const cancelled = readCancellation(view.snapshot, running ?? findNext(asked, repairKind));
   const stopped = cancelled && isInForce(view.snapshot, cancelled) ? cancelled.kind : undefined;
   const queue = asked.flatMap((decision) =>
     (decision.kind ?? 'Heal') === stopped ? (wind(decision) ?? []) : decision,
@@ -47,7 +49,7 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
     const before = begun.find((each) => each.kind === kind);
     return { kind, decision, before, hold: findHold(view, decision, before) };
   };
-  const mending = repair && enlist(repair, nameRepair(view, repair, begun));
+  const mending = repair && enlist(repair, repairKind);
   const candidates = [...(mending ? [mending] : []), ...queue.map((each) => enlist(each, each.kind ?? 'Heal'))];
 
   const chosen = pick(candidates, mending);
@@ -72,6 +74,12 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   const isKept = ({ id }: Begun) => id === step.id || pending.some((entry) => entry.id === id);
   const ended = begun.filter((each) => !isKept(each));
   return { ...base, pending, ended, ...heedDeadline(view, chosen, step, own) };
+}
+
+/** The change that would begin. */
+function findNext(asked: readonly Decision[], repairKind: OrchestrationKind): Target | undefined {
+  const kind = [...asked.flatMap((decision) => decision.kind ?? []), repairKind].find(isChange);
+  return kind && { kind };
 }
 
 /** Who answers what a repair waits for goes first; then the repair, then the queue. Whoever needs a person stands aside. */

@@ -2,7 +2,7 @@ import type { Reason } from '@valkey-operator/api';
 import type { Decision, PlanView } from '../decision.ts';
 import { isPaused, PAUSED } from '../status/paused.ts';
 import { formatTime } from '../status/time.ts';
-import type { Begun } from './progress.ts';
+import type { Begun } from './begun.ts';
 import { readWindows } from './windows.ts';
 
 /** Why something that could be done is not. */

@@ -5,7 +5,7 @@ import type { PodView } from '../snapshot.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { isOwner } from '../topology.ts';
-import type { Begun } from './progress.ts';
+import type { Begun } from './begun.ts';
 
 /**
  * The pods that a change has in hand: those that it takes out of service or adds by this decision, those of the same step,

@@ -1,6 +1,6 @@
 import { logLength, type OrchestrationLogEntry } from '@valkey-operator/api';
 import type { PlanView } from '../decision.ts';
-import { previousDetail } from '../expectation.ts';
+import { previousDetail } from '../previous-detail.ts';
 import { formatTime } from '../status/time.ts';
 import type { Course } from './course.ts';
 

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Orchestration, OrchestrationKind, PendingOrchestration } from '@valkey-operator/api';
+import type { Orchestration, OrchestrationKind } from '@valkey-operator/api';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { formatTime } from '../status/time.ts';
+import { type Begun, isChange } from './begun.ts';
 import { findPodsInHand } from './in-hand.ts';
-
-/** An operation that has begun: it runs, or a repair has interrupted it. */
-export type Begun = Pick<Orchestration, 'id' | 'kind' | 'startedAt'> & Partial<Orchestration>;
 
 export interface Progress {
   readonly kind: OrchestrationKind;
@@ -14,21 +12,6 @@ export interface Progress {
   readonly before: Begun | undefined;
   /** Where the planner of this kind says it is, when what is done now is a repair on its behalf. */
   readonly step: Step | undefined;
-}
-
-/** Creating and healing are what the operator is for; all else is a change that somebody asked for. */
-export function isChange(kind: OrchestrationKind): boolean {
-  return kind !== 'Create' && kind !== 'Heal';
-}
-
-/** What has begun and not ended, as the status tells: what ran last, then what it interrupted. */
-export function recallBegun({ snapshot }: Pick<PlanView, 'snapshot'>): Begun[] {
-  const { orchestration, pendingOrchestrations = [] } = snapshot.cluster.status ?? {};
-  return [...(orchestration ? [orchestration] : []), ...pendingOrchestrations.filter(hasBegun)];
-}
-
-function hasBegun(entry: PendingOrchestration): entry is PendingOrchestration & Begun {
-  return entry.id !== undefined && entry.startedAt !== undefined;
 }
 
 /** What goes on, under one id from its begin to its end, however often the operator starts anew in between. */

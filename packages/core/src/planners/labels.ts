@@ -1,7 +1,7 @@
 import { type EffectiveClusterSpec, labels } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import type { PlanView } from '../decision.ts';
-import { previousDetail } from '../expectation.ts';
+import { previousDetail } from '../previous-detail.ts';
 import { shardOf } from '../status/detail.ts';
 
 type Values = Readonly<Record<string, string>>;

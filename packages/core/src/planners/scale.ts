@@ -1,5 +1,6 @@
 import type { OrchestrationKind } from '@valkey-operator/api';
 import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, type Member } from '../topology.ts';
@@ -30,7 +31,10 @@ export function planScale(view: PlanView): Decision | undefined {
   const parts = STEPS.filter(({ isPartOf }) => isPartOf(kind, view));
   for (const { name, plan } of STEPS) {
     const decision = plan(view);
-    if (decision) return { ...decision, kind, step: numberStep(name, parts) };
+    if (!decision) continue;
+    const next: Decision = { ...decision, kind, step: numberStep(name, parts) };
+    // The size that is wanted is then the one before.
+    return findWithdrawn(view.snapshot) === kind ? { ...next, undo: next } : next;
   }
   return undefined;
 }

@@ -10,7 +10,8 @@ import {
   withTemplateOf,
 } from '../builders/template-parts.ts';
 import { settingsInEffect } from '../builders/settings.ts';
-import { findStatefulSet, previousDetail } from '../expectation.ts';
+import { findStatefulSet } from '../expectation.ts';
+import { previousDetail } from '../previous-detail.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
 

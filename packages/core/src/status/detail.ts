@@ -9,7 +9,7 @@ import type {
 import { SlotSet } from '@valkey-operator/valkey';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
-import { previousDetail } from '../expectation.ts';
+import { previousDetail } from '../previous-detail.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
 import { isFresh, type Member, offsetOf, type Shard } from '../topology.ts';

@@ -1,7 +1,7 @@
 import { SlotSet } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
 import type { Drift } from '../drift.ts';
-import { previousDetail } from '../expectation.ts';
+import { previousDetail } from '../previous-detail.ts';
 
 /** What was done to the nodes themselves (C6): settings, replicas and slots that somebody else has changed. */
 export function findNodeDrift(view: PlanView): Drift[] {

@@ -5,7 +5,7 @@ import { selectorLabels } from '../builders/metadata.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { explainCancellation, isInForce } from '../orchestration/cancellation.ts';
 import type { Course } from '../orchestration/course.ts';
-import { isChange } from '../orchestration/progress.ts';
+import { isChange } from '../orchestration/begun.ts';
 import type { Drift } from '../drift.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
 import { describeDrift } from './drift-condition.ts';

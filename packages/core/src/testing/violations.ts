@@ -1,3 +1,4 @@
+import { expectedPods } from '../expectation.ts';
 import { annotations } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction, Plan } from '../actions.ts';
@@ -59,8 +60,8 @@ function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction)
       return losesKeys(cluster, pod?.node) ? [`${name} would lose its keys`] : [];
     case 'moveSlots': {
       const target = cluster.pods.find(({ node }) => node?.id === command.target.nodeId);
-      const { masterCount, replicasPerMaster } = cluster.spec;
-      const isGoing = (target?.ordinal ?? 0) >= masterCount * (1 + replicasPerMaster);
+      const { wantedPods } = expectedPods(cluster.snapshot(), cluster.primaries.length);
+      const isGoing = (target?.ordinal ?? 0) >= wantedPods;
       return isGoing && command.method === 'atomic' ? [`${target?.name} would get slots and is about to go`] : [];
     }
     default:

@@ -1,6 +1,6 @@
 import type { EffectiveClusterSpec, UpgradedImage, ValkeyClusterStatus } from '@valkey-operator/api';
 import { formatImage } from '../builders/template-parts.ts';
-import { previousDetail } from '../expectation.ts';
+import { previousDetail } from '../previous-detail.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 
 /**
