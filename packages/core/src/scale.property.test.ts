@@ -19,6 +19,10 @@ const size = fc.record({
 });
 const version = fc.constantFrom('8.1', '9.1');
 
+/** Of histories that once went wrong, tried for ever. */
+const shape = (masterCount: number, replicasPerMaster: number): Size => ({ masterCount, replicasPerMaster });
+const losePod = (after: number) => ({ kind: 'lose pod', value: 0, after }) as const;
+
 function bearOf({ masterCount, replicasPerMaster }: Size, tag: string): SimulatedCluster {
   const valkeyImage = { name: 'valkey', tag, pullPolicy: 'IfNotPresent' } as const;
   return bear({ shards: masterCount, replicas: replicasPerMaster, spec: { valkeyImage } });
@@ -90,7 +94,23 @@ describe('scaling, from any size to any other,', { timeout }, () => {
         cluster.change(to);
         expect(describeEnd(cluster)).toEqual(endOf(to));
       }),
-      { numRuns: 6 },
+      {
+        numRuns: 6,
+        examples: [
+          [shape(5, 0), [{ to: shape(3, 0), after: 3 }], shape(5, 1), '8.1'],
+          [shape(6, 0), [{ to: shape(3, 0), after: 1 }], shape(4, 0), '8.1'],
+          [
+            shape(3, 0),
+            [
+              { to: shape(3, 2), after: 5 },
+              { to: shape(4, 1), after: 3 },
+              { to: shape(3, 0), after: 0 },
+            ],
+            shape(4, 0),
+            '8.1',
+          ],
+        ],
+      },
     );
   });
 
@@ -122,7 +142,13 @@ describe('scaling, from any size to any other,', { timeout }, () => {
           expect(describeEnd(cluster)).toEqual(endOf(to));
         },
       ),
-      { numRuns: 6 },
+      {
+        numRuns: 6,
+        examples: [
+          [shape(4, 2), shape(6, 1), '8.1', [losePod(6), losePod(0)]],
+          [shape(4, 1), shape(3, 1), '8.1', [losePod(1)]],
+        ],
+      },
     );
   });
 });

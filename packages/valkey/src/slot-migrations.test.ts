@@ -25,6 +25,22 @@ describe('parseSlotMigrations on what Valkey 9.1 said', () => {
     expect(migrations[0]?.sourceNode).toBe(migrations[1]?.sourceNode);
   });
 
+  it('reads what a replica lists of its primary, without the two ends', () => {
+    const entry = new Map<string, string | number>([
+      ['name', 'd1da812ab4ec43e474f9895a19c88c1d40cf2fff'],
+      ['operation', 'IMPORT'],
+      ['slot_ranges', '9557-10921'],
+      ['create_time', 1_794_761_659],
+      ['last_update_time', 1_794_761_659],
+      ['last_ack_time', 1_794_761_659],
+      ['state', 'success'],
+      ['message', ''],
+      ['cow_size', 0],
+      ['remaining_repl_size', 0],
+    ]);
+    expect(parseSlotMigrations([entry])).toMatchObject([{ operation: 'import', sourceNode: '', targetNode: '' }]);
+  });
+
   it('reads the cancellation of the source', () => {
     const [cancelled] = parseSlotMigrations(readRecordedReply('slot-migrations-cancelled-9.1'));
     expect(cancelled).toMatchObject({ outcome: 'cancelled', operation: 'export' });

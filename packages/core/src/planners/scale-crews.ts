@@ -17,14 +17,20 @@ export function handOverDoomed({ topology }: PlanView): Decision | undefined {
   const staying = crewsOf(topology).filter(({ shard }) => !topology.leaving.includes(shard));
   const affected = staying.filter(({ shard: { primary } }) => isDoomed(primary, topology));
   if (affected.length === 0) return undefined;
+  const next = handOverNext(topology, affected);
+  // A shard that is being emptied frees a node for that.
+  if (!next && topology.leaving.some(({ primary }) => !isDoomed(primary, topology))) return undefined;
   const running = findRunningMoves(topology);
-  if (running.length > 0) return cancelMoves(running);
+  return running.length > 0 ? cancelMoves(running) : (next ?? waiting);
+}
+
+function handOverNext(topology: Topology, affected: readonly Crew[]): Decision | undefined {
   for (const { shard, survivors } of affected) {
     const [heir] = survivors.filter(isServing).toSorted((a, b) => offsetOf(b) - offsetOf(a));
     if (heir) return handOver(shard, heir);
   }
   const bereft = affected.find(({ survivors }) => survivors.length === 0);
-  return (bereft && moveSurvivor(topology, bereft)) ?? waiting;
+  return bereft && moveSurvivor(topology, bereft);
 }
 
 /** Each shard gets its full crew among the pods that stay. */
