@@ -99,6 +99,16 @@ describe('scaling, from any size to any other,', { timeout }, () => {
         examples: [
           [shape(5, 0), [{ to: shape(3, 0), after: 3 }], shape(5, 1), '8.1'],
           [shape(6, 0), [{ to: shape(3, 0), after: 1 }], shape(4, 0), '8.1'],
+          [shape(6, 1), [{ to: shape(3, 0), after: 2 }], shape(5, 0), '8.1'],
+          [
+            shape(5, 2),
+            [
+              { to: shape(3, 1), after: 8 },
+              { to: shape(5, 1), after: 4 },
+            ],
+            shape(4, 0),
+            '9.1',
+          ],
           [
             shape(3, 0),
             [
@@ -147,6 +157,8 @@ describe('scaling, from any size to any other,', { timeout }, () => {
         examples: [
           [shape(4, 2), shape(6, 1), '8.1', [losePod(6), losePod(0)]],
           [shape(4, 1), shape(3, 1), '8.1', [losePod(1)]],
+          [shape(5, 1), shape(4, 1), '8.1', [{ ...losePod(3), value: 1 }, losePod(0)]],
+          [shape(6, 2), shape(3, 1), '9.1', [{ ...losePod(5), value: 19 }]],
         ],
       },
     );

@@ -9,15 +9,16 @@ export function isDoomed({ pod }: Member, { wantedPods }: Pick<Expectation, 'wan
 }
 
 /**
- * Shards that are too many, chosen so that least has to move. One that is being emptied already comes first, which keeps the
- * choice the same to the end; then one whose primary would have to hand over, or whose replicas would have to be replaced,
- * because their pods go.
+ * Shards that are too many, chosen so that least has to move. One whose pods all go comes first, for it could hand over to
+ * nobody; then one that is being emptied already, which keeps the choice the same to the end; then one whose primary would
+ * have to hand over, or whose replicas would have to be replaced, because their pods go.
  */
 export function chooseLeaving(shards: readonly Shard[], expectation: Expectation, owners: number): Shard[] {
   const surplus = Math.max(0, owners - expectation.wantedShards);
   const share = Math.floor(SLOT_COUNT / Math.max(1, owners));
   const doomed = (members: readonly Member[]) => members.filter((member) => isDoomed(member, expectation)).length;
   const rank = ({ primary, replicas, slots }: Shard) => [
+    1 + replicas.length - doomed([primary, ...replicas]) === 0 ? 0 : 1,
     Math.min(slots.count, share),
     -doomed([primary]),
     -doomed(replicas),

@@ -1,7 +1,6 @@
 import type { Decision, PlanView } from '../decision.ts';
 import { crowdingWithin } from '../placement.ts';
-import { isServing } from '../status/health.ts';
-import { orderHandover } from './hand-over.ts';
+import { listHeirs, orderHandover } from './hand-over.ts';
 
 /**
  * Primaries that have gathered on few nodes or zones, as a roll or a failover leaves them: whose loss would stop more of the
@@ -14,7 +13,7 @@ export function planBalance({ snapshot, topology }: PlanView): Decision | undefi
   const primaries = shards.map(({ primary }) => primary);
   const now = crowdingWithin(primaries);
   const handovers = shards.flatMap(({ primary, replicas }) =>
-    replicas.filter(isServing).map((heir) => {
+    listHeirs(primary, replicas).map((heir) => {
       const gain = now - crowdingWithin(primaries.map((each) => (each === primary ? heir : each)));
       return { primary, heir, gain };
     }),

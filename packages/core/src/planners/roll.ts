@@ -5,10 +5,9 @@ import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseData, refuseVersion } from '../roll/version-step.ts';
-import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
-import { type Member, offsetOf, type Shard } from '../topology.ts';
-import { orderHandover } from './hand-over.ts';
+import { type Member, type Shard } from '../topology.ts';
+import { listHeirs, orderHandover } from './hand-over.ts';
 
 /**
  * Brings every pod to the template that the spec asks for (C4). Runs only while the cluster is whole, so each step's health
@@ -125,7 +124,7 @@ function replace(roll: Roll, pod: OutdatedPod['pod'], what: string): Decision {
 
 /** In agreement with the old primary, to a replica that is of the new template already: no write is lost. */
 function handOver({ primary, replicas }: Shard): Decision {
-  const [heir] = replicas.filter(isServing).toSorted((a, b) => offsetOf(b) - offsetOf(a));
+  const [heir] = listHeirs(primary, replicas);
   if (heir === undefined) {
     const message = `${primary.pod.name} has no replica in sync that could take over, so it is not replaced.`;
     return { reason: 'WaitingForSync', message };

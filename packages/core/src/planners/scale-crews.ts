@@ -1,9 +1,10 @@
 import type { Action } from '../actions.ts';
-import { type Decision, order, type PlanView } from '../decision.ts';
+import type { Decision, PlanView } from '../decision.ts';
 import { crowding } from '../placement.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { isServing } from '../status/health.ts';
-import { type Member, offsetOf, type Shard, type Topology } from '../topology.ts';
+import type { Member, Shard, Topology } from '../topology.ts';
+import { listHeirs, orderHandover } from './hand-over.ts';
 import { attach } from './replicas.ts';
 import { cancelMoves, findRunningMoves } from './slot-moves.ts';
 
@@ -18,16 +19,19 @@ export function handOverDoomed({ topology }: PlanView): Decision | undefined {
   const affected = staying.filter(({ shard: { primary } }) => isDoomed(primary, topology));
   if (affected.length === 0) return undefined;
   const next = handOverNext(topology, affected);
-  // A shard that is being emptied frees a node for that.
-  if (!next && topology.leaving.some(({ primary }) => !isDoomed(primary, topology))) return undefined;
+  const hasHeirs = affected.some(({ survivors }) => survivors.length > 0);
+  // A shard that is being emptied frees a node for those that have none.
+  if (!next && !hasHeirs && topology.leaving.some(({ primary }) => !isDoomed(primary, topology))) return undefined;
   const running = findRunningMoves(topology);
   return running.length > 0 ? cancelMoves(running) : (next ?? waiting);
 }
 
 function handOverNext(topology: Topology, affected: readonly Crew[]): Decision | undefined {
   for (const { shard, survivors } of affected) {
-    const [heir] = survivors.filter(isServing).toSorted((a, b) => offsetOf(b) - offsetOf(a));
-    if (heir) return handOver(shard, heir);
+    const { primary } = shard;
+    const [heir] = listHeirs(primary, survivors);
+    const message = `${heir?.pod.name} takes over from ${primary.pod.name}, whose pod is not wanted any more.`;
+    if (heir) return orderHandover(primary, heir, message);
   }
   const bereft = affected.find(({ survivors }) => survivors.length === 0);
   return bereft && moveSurvivor(topology, bereft);
@@ -87,18 +91,4 @@ function moveSurvivor(topology: Topology, { shard: { primary }, survivors }: Cre
   const cost = (member: Member) => crowding(member, survivors);
   const [best] = spare.toSorted((a, b) => cost(a) - cost(b) || a.pod.ordinal - b.pod.ordinal);
   return best && attach([{ replica: best, primary }]);
-}
-
-/** In agreement with the old primary: no write is lost. */
-function handOver({ primary }: Shard, heir: Member): Decision {
-  const message = `${heir.pod.name} takes over from ${primary.pod.name}, whose pod is not wanted any more.`;
-  const guard = { role: 'replica', primaryId: primary.id, linkUp: true } as const;
-  const action = order(heir, { do: 'failover', mode: 'coordinated' }, 'PrimaryHandedOver', guard);
-  return {
-    reason: 'PrimaryHandedOver',
-    message,
-    disruptive: true,
-    stages: [[action]],
-    events: [{ reason: 'PrimaryHandedOver', message }],
-  };
 }

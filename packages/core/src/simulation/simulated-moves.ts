@@ -92,6 +92,17 @@ function transfer(bus: SimulatedBus, source: SimulatedNode, target: SimulatedNod
     source.migrating.delete(slot);
     target.importing.delete(slot);
   }
-  const line = source.table.get(target.id);
-  if (line) Object.assign(line, { slots: target.slots, epoch: target.epoch });
+  tellShards(bus, [source, target]);
+}
+
+/** Valkey replicates a change of owners: the replicas of both ends know of it when their primaries do. */
+function tellShards(bus: SimulatedBus, ends: readonly SimulatedNode[]): void {
+  const ids = ends.map(({ id }) => id);
+  for (const { id, primaryId, table } of bus.nodes) {
+    if (!ids.includes(id) && !ids.includes(primaryId ?? '')) continue;
+    for (const end of ends) {
+      const line = table.get(end.id);
+      if (line) Object.assign(line, { slots: end.slots, epoch: end.epoch });
+    }
+  }
 }
