@@ -1,11 +1,12 @@
 import type { ClusterNode } from '@valkey-operator/valkey';
 import type { MemoryFiles, Membership } from './node-memory.ts';
+import { isUnborn } from './unborn.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
 
-/** The place of the node that wrote this table. */
+/** The place of the node that wrote this table; one that is yet to be born has none. */
 export function describeMembership(nodes: readonly ClusterNode[]): Membership | undefined {
   const myself = nodes.find((node) => node.myself);
-  if (!myself) return undefined;
+  if (!myself || isUnborn(nodes)) return undefined;
   const peers = nodes.filter((node) => !node.myself && !node.handshake && (node.ip !== '' || node.hostname !== ''));
   return {
     nodeId: myself.id,
@@ -21,7 +22,8 @@ export function describeMembership(nodes: readonly ClusterNode[]): Membership | 
 /** After each look at Valkey: its place in the cluster. */
 export function rememberMembership(watch: ValkeyWatch, memory: MemoryFiles): void {
   watch.subscribe(() => {
-    const membership = watch.facts?.cluster && describeMembership(watch.facts.cluster.nodes);
+    const { cluster } = watch.facts ?? {};
+    const membership = cluster && !cluster.unborn && describeMembership(cluster.nodes);
     if (membership) void memory.update({ membership });
   });
 }

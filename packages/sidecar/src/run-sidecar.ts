@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@valkey-operator/valkey/connection';
 import { aborted } from './aborted.ts';
+import { awaitBirth } from './await-birth.ts';
 import { readNodesConf } from './bus-addresses.ts';
 import { CurrentSettings } from './current-settings.ts';
 import type { Environment } from './environment.ts';
@@ -67,6 +68,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     },
   });
   rememberMembership(watch, memory);
+  awaitBirth({ watch, nodeTimeoutMs: readNodeTimeoutMs, log });
 
   await ensureFifo(paths.conf);
   const gated = gate.run();

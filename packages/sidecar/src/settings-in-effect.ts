@@ -25,7 +25,7 @@ export interface SettingsInEffectOptions {
 
 /** Reports may be made in quick succession; so often it is worth asking whether somebody has changed a setting. */
 const LOOK_AGAIN_MS = 10_000;
-/** The sidecar itself makes it short for a moment (short-rejoin.ts). */
+/** The sidecar itself makes it long until the node is born (await-birth.ts). */
 const RESTLESS = 'cluster-node-timeout';
 
 /**

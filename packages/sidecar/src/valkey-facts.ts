@@ -11,8 +11,9 @@ import {
   type ServerInfo,
   type SlotMigration,
 } from '@valkey-operator/valkey';
-import { withBusAddresses } from './bus-addresses.ts';
 import type { Connection } from '@valkey-operator/valkey/connection';
+import { withBusAddresses } from './bus-addresses.ts';
+import { asPrimary, discountStandIns, hideStandIns, isUnborn, listStandIns } from './unborn.ts';
 
 /** What Valkey says of itself at one moment. */
 export interface ValkeyFacts {
@@ -28,6 +29,10 @@ export interface ClusterFacts {
   readonly myself: ClusterNode;
   readonly shardId: string;
   readonly migrations: readonly SlotMigration[];
+  /** Yet to get its first slots, or a primary to follow. */
+  readonly unborn: boolean;
+  /** What is not among the nodes, because only this one has it in its table (unborn.ts). */
+  readonly standIns: readonly ClusterNode[];
 }
 
 /** The table that Valkey keeps on disk. */
@@ -44,9 +49,10 @@ export async function askValkey(
     askCluster(call, options).catch(nothingWhileLoading),
   ]);
   const info = parseInfo(expectText(text));
-  const { server } = info;
+  const { server, replication } = info;
   if (!server) throw new Error('INFO has no section Server');
-  return { at: new Date(), info: { ...info, server }, cluster };
+  const shown = cluster?.unborn && replication ? asPrimary(replication) : replication;
+  return { at: new Date(), info: { ...info, server, replication: shown }, cluster };
 }
 
 type Call = (...args: string[]) => ReturnType<Connection['call']>;
@@ -62,15 +68,19 @@ async function askCluster(
     withMigrations ? call('CLUSTER', 'GETSLOTMIGRATIONS') : [],
     readNodesConf?.() ?? [],
   ]);
-  const nodes = withBusAddresses(parseClusterNodes(expectText(table)), saved);
+  const all = withBusAddresses(parseClusterNodes(expectText(table)), saved);
+  const standIns = listStandIns(all);
+  const nodes = hideStandIns(all);
   const myself = nodes.find((node) => node.myself);
   if (!myself) throw new Error('CLUSTER NODES has no line of the node itself');
   return {
-    info: parseClusterInfo(expectText(info)),
+    info: discountStandIns(parseClusterInfo(expectText(info)), standIns),
     nodes,
     myself,
     shardId: expectText(shardId),
     migrations: parseSlotMigrations(migrations),
+    unborn: isUnborn(all),
+    standIns,
   };
 }
 

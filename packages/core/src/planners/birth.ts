@@ -46,10 +46,12 @@ export function planBirth(view: PlanView): Decision | undefined {
       assignments,
       [
         ...introduce(hub, [...others, ...replicas.map(({ replica }) => replica)]),
-        // Directly as well: a replica must know its primary before it can follow it, and gossip takes its time.
+        // Directly as well, because gossip takes its time: a replica must know its primary before it can follow it, and
+        // primaries serve when they know who has the slots that they have not.
         ...replicas
           .filter(({ primary }) => primary !== hub)
           .flatMap(({ replica, primary }) => introduce(replica, [primary])),
+        ...others.flatMap((primary, index) => introduce(primary, others.slice(index + 1, index + 1 + DIRECTLY))),
       ],
       replicas.map(({ replica, primary }) =>
         order(replica, { do: 'replicate', primaryId: primary.id }, 'ReplicaAttached', { role: 'primary' }),
@@ -69,6 +71,9 @@ function isEmptyHanded({ allKnown, formed, members, missing, wantedPods }: Topol
   const areNew = missing.every(({ pod }) => isNew(pod) && pod?.kubernetesNode && pod.ordinal < wantedPods);
   return allKnown || (!formed && areNew && members.every(({ report }) => report.live));
 }
+
+/** So many others a primary is introduced to at most: in a large cluster all at once would be too many. */
+const DIRECTLY = 8;
 
 const YET_TO_START: ReadonlySet<string> = new Set(['absent', 'gated', 'starting']);
 

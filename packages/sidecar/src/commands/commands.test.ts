@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { CommandSchema, FailoverMode, FailureReason, RefusalReason } from '@valkey-operator/rpc';
 import type { CommandHandler, CommandKind, CommandPayload } from '@valkey-operator/rpc/sidecar';
 import { ValkeyError } from '@valkey-operator/valkey';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aNode } from '../testing/cluster-nodes.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
 import { failover } from './failover.ts';
@@ -67,95 +67,65 @@ describe('meet', () => {
 describe('slots', () => {
   it('are added where they are missing, and only there', async () => {
     const node = new ScriptedNode({ myself: primary });
-    await run(
-      addSlots(node, async () => 5000),
-      'addSlots',
-      {
-        slots: [
-          { start: 50, end: 149 },
-          { start: 200, end: 200 },
-        ],
-      },
-    );
+    await run(addSlots(node), 'addSlots', {
+      slots: [
+        { start: 50, end: 149 },
+        { start: 200, end: 200 },
+      ],
+    });
     expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 100 149 200 200']);
   });
 
   it('that are there already need nothing', async () => {
     const node = new ScriptedNode({ myself: primary });
-    expect(
-      await run(
-        addSlots(node, async () => 5000),
-        'addSlots',
-        { slots: [{ start: 0, end: 99 }] },
-      ),
-    ).toMatchObject(unchanged);
+    expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toMatchObject(unchanged);
     expect(node.commands).toEqual([]);
   });
 
-  it('come to a node that has waited long for its first ones with a short node timeout until it serves', async () => {
-    const alone = { myself: aNode('me', { myself: true }), state: 'fail', uptimeSeconds: 60 } as const;
-    const node = new ScriptedNode(alone, (command, it) => {
-      if (command.startsWith('CLUSTER')) it.show({ state: 'ok' });
-      return undefined;
-    });
-    expect(
-      await run(
-        addSlots(node, async () => 5000),
-        'addSlots',
-        { slots: [{ start: 0, end: 99 }] },
-      ),
-    ).toBeUndefined();
-    await vi.waitFor(() =>
-      expect(node.commands).toEqual([
-        'CONFIG SET cluster-node-timeout 500',
-        'CLUSTER ADDSLOTSRANGE 0 99',
-        'CONFIG SET cluster-node-timeout 5000',
-      ]),
+  it('come to an unborn node in one transaction: it leaves its stand-in and takes the slots from the other', async () => {
+    const owner = aNode('stand-in', { slots: '0-16383' });
+    const node = new ScriptedNode(
+      { myself: aNode('me', { myself: true }), unborn: true, standIns: [owner] },
+      (command) => (command === 'EXEC' ? ['OK', 'OK', 'OK'] : undefined),
     );
+    expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toBeUndefined();
+    expect(node.commands).toEqual([
+      'MULTI',
+      'CLUSTER FAILOVER TAKEOVER',
+      'CLUSTER DELSLOTSRANGE 0 99',
+      'CLUSTER ADDSLOTSRANGE 0 99',
+      'EXEC',
+    ]);
   });
 
-  it('that are refused leave the node timeout as it was', async () => {
-    const alone = { myself: aNode('me', { myself: true }), uptimeSeconds: 60 };
-    const node = new ScriptedNode(alone, (command) =>
-      command.startsWith('CLUSTER') ? new ValkeyError('ERR Slot 0 is already busy') : undefined,
+  it('that a stand-in still owns are taken from it', async () => {
+    const node = new ScriptedNode(
+      { myself: primary, standIns: [aNode('stand-in', { slots: '100-16383' })] },
+      (command) => (command === 'EXEC' ? ['OK', 'OK'] : undefined),
     );
-    await run(
-      addSlots(node, async () => 5000),
-      'addSlots',
-      { slots: [{ start: 0, end: 99 }] },
-    );
-    expect(node.commands.at(-1)).toBe('CONFIG SET cluster-node-timeout 5000');
+    await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 199 }] });
+    expect(node.commands).toEqual(['MULTI', 'CLUSTER DELSLOTSRANGE 100 199', 'CLUSTER ADDSLOTSRANGE 100 199', 'EXEC']);
   });
 
-  it('come to a node that others know with the node timeout as it is', async () => {
-    const known = { myself: aNode('me', { myself: true }), peers: [aNode('other')], uptimeSeconds: 60 };
-    const node = new ScriptedNode(known);
-    await run(
-      addSlots(node, async () => 5000),
-      'addSlots',
-      { slots: [{ start: 0, end: 99 }] },
+  it('that Valkey refuses within a transaction are refused in its words', async () => {
+    const refusal = new ValkeyError('ERR Slot 0 is already busy');
+    const node = new ScriptedNode({ myself: aNode('me', { myself: true }), unborn: true }, (command) =>
+      command === 'EXEC' ? ['OK', 'OK', refusal] : undefined,
     );
-    expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 0 99']);
+    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] });
+    expect(outcome).toMatchObject({ value: { message: 'ERR Slot 0 is already busy' } });
   });
 
   it('that another owns are refused in the words of Valkey', async () => {
     const node = new ScriptedNode({ myself: primary }, () => new ValkeyError('ERR Slot 100 is already busy'));
-    const outcome = await run(
-      addSlots(node, async () => 5000),
-      'addSlots',
-      { slots: [{ start: 100, end: 100 }] },
-    );
+    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 100 }] });
     expect(outcome).toMatchObject({ value: { message: 'ERR Slot 100 is already busy' } });
     expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
   });
 
   it('that do not exist are refused before anything is done', async () => {
     const node = new ScriptedNode({ myself: primary });
-    const outcome = await run(
-      addSlots(node, async () => 5000),
-      'addSlots',
-      { slots: [{ start: 9, end: 16_384 }] },
-    );
+    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 9, end: 16_384 }] });
     expect(outcome).toMatchObject({ case: 'refusal', value: { reason: RefusalReason.INVALID } });
     expect(node.commands).toEqual([]);
   });

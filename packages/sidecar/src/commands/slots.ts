@@ -1,17 +1,19 @@
 import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
-import { SlotSet } from '@valkey-operator/valkey';
+import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
-import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
 
-export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
+export const addSlots = (node: Node) =>
   handler<'addSlots'>(async ({ slots }) => {
-    const { myself } = await lookAtCluster(node);
+    const { myself, unborn, standIns } = await lookAtCluster(node);
     const missing = toSlotSet(slots).difference(myself.slots);
     if (missing.isEmpty) return done({ unchanged: true });
-    const give = () => change(node, 'ADDSLOTSRANGE', missing);
-    if (isKeptWaiting(await node.refresh())) await withShortRejoin(node, await nodeTimeoutMs(), give);
-    else await give();
+    const add = rangeCommand('ADDSLOTSRANGE', missing);
+    // A stand-in owns them; whoever looks between these steps would see a node that serves nothing.
+    const free = rangeCommand('DELSLOTSRANGE', missing);
+    if (unborn) await atOnce(node, [['CLUSTER', 'FAILOVER', 'TAKEOVER'], free, add]);
+    else if (standIns.length > 0) await atOnce(node, [free, add]);
+    else await node.call(...add);
   });
 
 export const deleteSlots = (node: Node) =>
@@ -20,7 +22,7 @@ export const deleteSlots = (node: Node) =>
     const owned = nodes.reduce((all, each) => all.union(each.slots), SlotSet.empty);
     const present = toSlotSet(slots).intersection(owned);
     if (present.isEmpty) return done({ unchanged: true });
-    await change(node, 'DELSLOTSRANGE', present);
+    await node.call(...rangeCommand('DELSLOTSRANGE', present));
   });
 
 /** One after the other: each is passed on to the replicas before it is answered. */
@@ -33,8 +35,15 @@ export const closeSlots = (node: Node) =>
     if (open.length === 0) return done({ unchanged: true });
   });
 
-async function change(node: Node, command: string, slots: SlotSet): Promise<void> {
-  await node.call('CLUSTER', command, ...slots.ranges.flat().map(String));
+function rangeCommand(command: string, slots: SlotSet): string[] {
+  return ['CLUSTER', command, ...slots.ranges.flat().map(String)];
+}
+
+/** All of them or none, and Valkey does nothing else in between. */
+async function atOnce(node: Node, commands: readonly string[][]): Promise<void> {
+  const sent = [['MULTI'], ...commands, ['EXEC']].map((command) => node.call(...command));
+  const outcomes = expectArray((await Promise.all(sent)).at(-1));
+  for (const outcome of outcomes) if (outcome instanceof ValkeyError) throw outcome;
 }
 
 export function toSlotSet(ranges: readonly SlotRange[]): SlotSet {

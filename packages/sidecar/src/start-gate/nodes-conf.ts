@@ -1,7 +1,8 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasFeature, type ValkeyVersion } from '@valkey-operator/valkey';
+import { hasFeature, parseClusterNodes, type ValkeyVersion } from '@valkey-operator/valkey';
 import { NODES_CONF } from '../data-directory.ts';
+import { isUnborn, renderUnbornTable } from '../unborn.ts';
 
 const ZONE_FIELD = /,availability-zone=[^, ]*/g;
 
@@ -13,8 +14,18 @@ export async function mendNodesConf(directory: string, reader: ValkeyVersion | u
   const file = join(directory, NODES_CONF);
   const text = await readFile(file, 'utf8').catch(() => '');
   const mended = alignShardIds(dropUnknownFields(text, reader));
-  if (mended === text) return;
-  await writeFile(`${file}.tmp`, mended);
+  if (mended !== text) await replaceFile(file, mended);
+}
+
+/** For a node that was never more than that. A table that cannot be read is left alone: Valkey will say what it is. */
+export async function layOutTable(directory: string, podName: string): Promise<void> {
+  const file = join(directory, NODES_CONF);
+  const text = await readFile(file, 'utf8').catch(() => '');
+  if (text === '' || isUnborn(parseClusterNodes(text))) await replaceFile(file, renderUnbornTable(podName));
+}
+
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.tmp`, text);
   await rename(`${file}.tmp`, file);
 }
 

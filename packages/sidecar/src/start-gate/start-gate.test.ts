@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConf } from '@valkey-operator/valkey';
+import { parseClusterNodes, parseConf } from '@valkey-operator/valkey';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readEnvironment } from '../environment.ts';
 import { MemoryFiles } from '../node-memory.ts';
 import { aNode } from '../testing/cluster-nodes.ts';
 import { variables } from '../testing/variables.ts';
+import { isUnborn } from '../unborn.ts';
 import type { PeerAnswer } from './decide.ts';
 import { ensureFifo } from './fifo.ts';
 import { StartGate, type GateHold } from './start-gate.ts';
@@ -101,6 +102,22 @@ describe('the start gate', () => {
     expect(await started).toBeDefined();
   });
 
+  it('lays out the table of an unborn node for one that has nothing, and anew when it was never more', async () => {
+    const table = () => readFile(at('data/nodes.conf'), 'utf8');
+    await valkeyReads();
+    const first = await table();
+    expect(isUnborn(parseClusterNodes(first))).toBe(true);
+    await valkeyReads();
+    expect(isUnborn(parseClusterNodes(await table()))).toBe(true);
+    expect(await table()).not.toBe(first);
+  });
+
+  it('leaves the table of a node alone that has data without a place in the cluster', async () => {
+    await writeFile(at('data/dump.rdb'), 'old');
+    await valkeyReads();
+    expect(await readdir(at('data'))).not.toContain('nodes.conf');
+  });
+
   it('obeys an order to start as a new node, and deletes data and identity only then', async () => {
     await writeFile(at('data/nodes.conf'), wasPrimary);
     await writeFile(at('data/dump.rdb'), 'old');
@@ -111,7 +128,7 @@ describe('the start gate', () => {
     expect(await gate.release('new-node')).toBe(true);
     expect(await started).toBeDefined();
     expect(await readdir(at('data'))).not.toContain('dump.rdb');
-    expect(await readdir(at('data'))).not.toContain('nodes.conf');
+    expect(isUnborn(parseClusterNodes(await readFile(at('data/nodes.conf'), 'utf8')))).toBe(true);
     expect(await gate.release('new-node')).toBe(false);
   });
 

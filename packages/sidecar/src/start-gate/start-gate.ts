@@ -9,7 +9,7 @@ import { CONF_OPENING, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
 import { decideStart, isDataElsewhere, type StartDecision } from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
-import { mendNodesConf } from './nodes-conf.ts';
+import { layOutTable, mendNodesConf } from './nodes-conf.ts';
 import type { askPeers } from './peers.ts';
 import { hasUnreadableFiles } from './unreadable-files.ts';
 
@@ -96,7 +96,8 @@ export class StartGate {
       this.#order ??= await this.#waitForLeave(this.#data);
       if (this.#order) await this.#obey(this.#order);
       else await this.#discardUnreadable(this.#data);
-      await mendNodesConf(this.#options.paths.data, environment.valkeyVersion);
+      if (this.#isNew(this.#data)) await layOutTable(this.#options.paths.data, environment.pod.name);
+      else await mendNodesConf(this.#options.paths.data, environment.valkeyVersion);
       const settings = await this.#waitForSettings(environment);
       await memory.update({ running: settings });
       await memory.save();
@@ -153,6 +154,11 @@ export class StartGate {
     if (!membership || membership.nodeId !== remembered?.nodeId) return membership ?? remembered;
     const known = new Set(membership.peers.map(({ id }) => id));
     return { ...membership, peers: [...membership.peers, ...remembered.peers.filter(({ id }) => !known.has(id))] };
+  }
+
+  /** It has nothing, and never was anything that it could remember. */
+  #isNew(data: DataOnDisk): boolean {
+    return !data.hasSnapshot && !data.hasAppendOnlyFile && this.#rememberedMembership(data) === undefined;
   }
 
   async #obey(order: ReleaseDecision): Promise<void> {

@@ -26,7 +26,8 @@ export interface FactsChange {
   readonly link?: Partial<NonNullable<ReplicationInfo['primary']>>;
   readonly replicas?: ReplicationInfo['replicas'];
   readonly loading?: boolean;
-  readonly uptimeSeconds?: number;
+  readonly unborn?: boolean;
+  readonly standIns?: readonly ClusterNode[];
 }
 
 /** A primary with slots in a healthy cluster; with `link`, a replica. */
@@ -37,7 +38,8 @@ export function someFacts({
   link,
   replicas = [],
   loading,
-  uptimeSeconds = 1,
+  unborn = false,
+  standIns = [],
 }: FactsChange = {}): ValkeyFacts {
   const own = myself ?? aNode('me', { myself: true, slots: '0-99' });
   const primary = {
@@ -51,7 +53,7 @@ export function someFacts({
   return {
     at: NOW,
     info: {
-      server: { version: '9.1.2', runId: 'run', processId: 1, uptimeSeconds, mode: 'cluster' },
+      server: { version: '9.1.2', runId: 'run', processId: 1, uptimeSeconds: 1, mode: 'cluster' },
       memory: undefined,
       persistence: undefined,
       clusterEnabled: true,
@@ -86,6 +88,8 @@ export function someFacts({
           myself: own,
           shardId: 'shard',
           migrations: [],
+          unborn,
+          standIns,
         },
   };
 }
