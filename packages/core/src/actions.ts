@@ -84,7 +84,6 @@ export type NodeCommand =
       }[];
     }
   | { readonly do: 'addSlots'; readonly slots: string }
-  | { readonly do: 'setConfigEpoch'; readonly epoch: number }
   | { readonly do: 'replicate'; readonly primaryId: string }
   | { readonly do: 'failover'; readonly mode: 'coordinated' | 'force' | 'takeover' }
   | { readonly do: 'forget'; readonly nodeIds: readonly string[] }

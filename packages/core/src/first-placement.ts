@@ -3,16 +3,20 @@ import { crowding, crowdingWithin, type Placed, type PlacedShard, placeShards } 
 import type { PodView } from './snapshot.ts';
 import type { Member, Topology } from './topology.ts';
 
+export interface FirstShard {
+  readonly primary: Member;
+  readonly replicas: readonly Member[];
+}
+
 /**
  * The shards that a cluster is born with, as far as their members have started; none while it is better to wait. Pods that are
- * yet to start have their places in it. A primary serves two seconds after its start at the earliest, whatever happens
- * meanwhile, while a replica is welcome at once: so those that started first become primaries, unless the members of a shard,
- * or the primaries, would stand closer together then than they have to (C1).
+ * yet to start have their places in it. So that the slots need not wait for the last of them, those that started first
+ * become primaries, unless the members of a shard, or the primaries, would stand closer together then than they have to (C1).
  */
 export function placeFirstShards(
   pods: readonly PodView[],
   { members, wantedPods, shardCount, allKnown }: Topology,
-): { primary: Member; replicas: Member[] }[] {
+): FirstShard[] {
   const nodes = pods
     .filter(({ ordinal }) => ordinal < wantedPods)
     .map((pod): Placed => members.find((member) => member.pod === pod) ?? { pod });

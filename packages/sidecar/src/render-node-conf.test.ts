@@ -32,6 +32,7 @@ describe('valkey.conf of a node', () => {
       port 6379
       protected-mode no
       rdb-del-sync-files yes
+      repl-diskless-load on-empty-db
       save "3600 1 300 100"
       supervised no
       unixsocket /run/valkey/valkey.sock

@@ -8,6 +8,8 @@ const defaults: ConfSettings = {
   'cluster-node-timeout': 5000,
   // A lost shard must not stop the others. A node in a minority stops serving all the same: that rule is another one.
   'cluster-require-full-coverage': false,
+  // A replica that has nothing yet reads what its primary sends, instead of writing it to its disk first.
+  'repl-diskless-load': 'on-empty-db',
 };
 
 /** Directives that the settings cannot change. Every supported version knows all of them: an unknown one is fatal at start. */

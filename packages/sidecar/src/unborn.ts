@@ -2,24 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { SlotSet, type ClusterInfo, type ClusterNode, type ReplicationInfo } from '@valkey-operator/valkey';
 
 /** No id that Valkey draws begins like this. */
-const STAND_IN = '0'.repeat(32);
+const STAND_IN = '0'.repeat(24);
 
 /**
  * The table that a new node starts with. A primary of Valkey serves nothing for the first two seconds of its process, and
  * for some more when it was in a minority, which a node without slots is by its own count: it may have missed a failover.
- * A new node cannot have missed one. So it starts as the replica of a stand-in, in a cluster whose slots are all owned
- * by another stand-in: then Valkey finds nothing to wait for, and the node serves as soon as it is given slots (ADR 23).
+ * A new node cannot have missed one. So it starts as the replica of a stand-in, in a cluster of which another stand-in owns
+ * a slot: then Valkey finds nothing to wait for, and the node serves as soon as it is given slots (ADR 23).
  * Of the stand-ins no other node ever hears: Valkey tells nobody of nodes without an address or in a handshake.
  */
 export function renderUnbornTable(podName: string): string {
-  const [leader, owner] = [`${STAND_IN}${'0'.repeat(7)}1`, `${STAND_IN}${'0'.repeat(7)}2`];
-  const [ownId, shardId] = [randomBytes(20).toString('hex'), randomBytes(20).toString('hex')];
+  const draw = (bytes: number) => randomBytes(bytes).toString('hex');
+  const [ownId, shardId, family] = [draw(20), draw(20), `${STAND_IN}${draw(7)}`];
+  const [leader, owner] = [`${family}01`, `${family}02`];
   // The epoch of its first slots is the next one: each primary has another, so that none outranks its peers by chance.
   const ordinal = Number(/\d+$/.exec(podName)?.[0] ?? 0);
   return [
     `${ownId} :0@0,,shard-id=${shardId} myself,slave ${leader} 0 0 0 connected`,
     `${leader} :0@0,,shard-id=${shardId} master,noaddr - 0 0 0 disconnected`,
-    `${owner} 127.0.0.1:1@1 master,handshake - 0 0 0 disconnected 0-16383`,
+    `${owner} 127.0.0.1:1@1 master,handshake - 0 0 0 disconnected 0`,
     `vars currentEpoch ${ordinal} lastVoteEpoch 0`,
     '',
   ].join('\n');

@@ -1,6 +1,6 @@
 import { assignSlotsEvenly } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
-import { placeFirstShards } from '../first-placement.ts';
+import { type FirstShard, placeFirstShards } from '../first-placement.ts';
 import { listNames } from '../status/list-names.ts';
 import type { PodView } from '../snapshot.ts';
 import { hasKeys, type Member, type Topology } from '../topology.ts';
@@ -8,8 +8,8 @@ import { introduce } from './introduce.ts';
 import { attachFree } from './replicas.ts';
 
 /**
- * Forms a cluster of nodes that own nothing: first the slots, while the nodes do not know each other yet, then the
- * introductions, then the replicas, all in one plan, because each command ends with the effect that the next one needs.
+ * Forms a cluster of nodes that own nothing: first the introductions, then the slots, of which each primary tells those it
+ * knows, then the replicas, all in one plan, because each command ends with the effect that the next one needs.
  * It begins as soon as every shard can have a primary; who starts later is attached when it is there. A birth that was cut
  * short goes on as repair: slots that nobody has, strangers, nodes without a shard.
  */
@@ -27,32 +27,19 @@ export function planBirth(view: PlanView): Decision | undefined {
   if (placed.length < shardCount) return wait;
   const ranges = assignSlotsEvenly(placed.length);
   const primaries = placed.map(({ primary }) => primary);
-  const [hub, ...others] = primaries;
-  if (hub === undefined) return undefined;
   const replicas = placed.flatMap(({ primary, replicas: mates }) => mates.map((replica) => ({ replica, primary })));
-  const assignments = primaries.flatMap((primary, index) => {
+  const assignments = primaries.map((primary, index) => {
     const slots = String(ranges[index]);
-    const addSlots = order(primary, { do: 'addSlots', slots }, 'Creating', {
-      role: 'primary',
-      slotOwners: [{ slots, nodeId: '' }],
-    });
-    return isUnmet(primary) ? [setEpoch(primary, index + 1), addSlots] : [addSlots];
+    const guard = { role: 'primary', slotOwners: [{ slots, nodeId: '' }] } as const;
+    return order(primary, { do: 'addSlots', slots }, 'Creating', guard);
   });
   return {
     ...naming,
     reason: 'Creating',
     message: `The nodes have started; ${placed.length} primaries share the slots among them and get their replicas.`,
     stages: stagesOf(
+      introduceFamily(placed),
       assignments,
-      [
-        ...introduce(hub, [...others, ...replicas.map(({ replica }) => replica)]),
-        // Directly as well, because gossip takes its time: a replica must know its primary before it can follow it, and
-        // primaries serve when they know who has the slots that they have not.
-        ...replicas
-          .filter(({ primary }) => primary !== hub)
-          .flatMap(({ replica, primary }) => introduce(replica, [primary])),
-        ...others.flatMap((primary, index) => introduce(primary, others.slice(index + 1, index + 1 + DIRECTLY))),
-      ],
       replicas.map(({ replica, primary }) =>
         order(replica, { do: 'replicate', primaryId: primary.id }, 'ReplicaAttached', { role: 'primary' }),
       ),
@@ -71,9 +58,6 @@ function isEmptyHanded({ allKnown, formed, members, missing, wantedPods }: Topol
   const areNew = missing.every(({ pod }) => isNew(pod) && pod?.kubernetesNode && pod.ordinal < wantedPods);
   return allKnown || (!formed && areNew && members.every(({ report }) => report.live));
 }
-
-/** So many others a primary is introduced to at most: in a large cluster all at once would be too many. */
-const DIRECTLY = 8;
 
 const YET_TO_START: ReadonlySet<string> = new Set(['absent', 'gated', 'starting']);
 
@@ -94,14 +78,26 @@ const LOST =
   'Every node came back without its slots and its data; the cluster is formed again, empty. ' +
   'Restore a backup if there is one.';
 
-/** Primaries with the same epoch would have to fight it out; a node that knows others has one already or gets one. */
-function isUnmet({ cluster }: Member): boolean {
-  return cluster.configEpoch === 0 && cluster.nodes.length <= 1;
+/**
+ * Everybody to one of them, the rest is gossip; which takes its time, so those who must know each other soon are introduced
+ * directly, from both sides: a replica and its primary, and primaries, because each tells the others when it gets its slots.
+ */
+function introduceFamily(placed: readonly FirstShard[]) {
+  const everybody = placed.flatMap(({ primary, replicas }) => [primary, ...replicas]);
+  return placed.flatMap(({ primary, replicas }, index) => {
+    const next = placed.filter((_, other) => isNear(index, other, placed.length)).map((shard) => shard.primary);
+    const known = index === 0 ? everybody.filter((member) => member !== primary) : [...next, ...replicas];
+    return [...introduce(primary, known), ...replicas.flatMap((replica) => introduce(replica, [primary]))];
+  });
 }
 
-function setEpoch(primary: Member, epoch: number) {
-  return order(primary, { do: 'setConfigEpoch', epoch }, 'Creating', { configEpoch: 0 });
+/** Neighbours on the ring of shards: all of them in a small cluster, and in a large one not too many. */
+function isNear(one: number, other: number, count: number): boolean {
+  const distance = Math.abs(one - other);
+  return distance > 0 && Math.min(distance, count - distance) <= NEAR;
 }
+
+const NEAR = 4;
 
 function describeWait({ missing, podCount, members }: Topology): string {
   if (missing.length === 0) return `All ${podCount} nodes have started; the operator is connecting to their sidecars.`;

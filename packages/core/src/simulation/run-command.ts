@@ -18,13 +18,11 @@ export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command
     case 'addSlots': {
       const slots = SlotSet.parse(command.slots);
       const isBusy = !ownedIn(node).intersection(slots).isEmpty;
-      if (!isBusy) node.slots = node.slots.union(slots);
-      return !isBusy;
-    }
-    case 'setConfigEpoch':
-      if (node.table.size > 0 || node.epoch !== 0) return false;
-      node.epoch = command.epoch;
+      if (isBusy) return false;
+      node.slots = node.slots.union(slots);
+      if (node.epoch === 0) node.epoch = 1 + Math.max(0, ...Array.from(node.table.values(), ({ epoch }) => epoch));
       return true;
+    }
     case 'replicate':
       if (
         !node.table.has(command.primaryId) ||

@@ -13,10 +13,6 @@ const commands: { [K in NodeCommand['do']]: { command: Extract<NodeCommand, { do
     command: { do: 'addSlots', slots: '0-5 9' },
     payload: { case: 'addSlots', value: { slots: [range(0, 5), range(9, 9)] } },
   },
-  setConfigEpoch: {
-    command: { do: 'setConfigEpoch', epoch: 3 },
-    payload: { case: 'setConfigEpoch', value: { epoch: 3n } },
-  },
   replicate: {
     command: { do: 'replicate', primaryId: 'p' },
     payload: { case: 'replicate', value: { primaryId: 'p' } },

@@ -56,8 +56,6 @@ function toPayload(command: NodeCommand): Payload {
       return { case: 'meet', value: { peers: command.peers.map((peer) => ({ ...peer })) } };
     case 'addSlots':
       return { case: 'addSlots', value: { slots: toRanges(command.slots) } };
-    case 'setConfigEpoch':
-      return { case: 'setConfigEpoch', value: { epoch: BigInt(command.epoch) } };
     case 'replicate':
       return { case: 'replicate', value: { primaryId: command.primaryId } };
     case 'failover':

@@ -26,6 +26,7 @@ async function run<K extends CommandKind>(
   return handler.run(command.payload.value as CommandPayload<K>, { command, signal });
 }
 
+const answerExec = (command: string) => (command === 'EXEC' ? ['OK'] : undefined);
 const unchanged = { case: 'done', value: { unchanged: true } };
 const failedBy = (reason: FailureReason) => ({ case: 'failure', value: { reason } });
 
@@ -82,37 +83,39 @@ describe('slots', () => {
     expect(node.commands).toEqual([]);
   });
 
-  it('come to an unborn node in one transaction: it leaves its stand-in and takes the slots from the other', async () => {
-    const owner = aNode('stand-in', { slots: '0-16383' });
-    const node = new ScriptedNode(
-      { myself: aNode('me', { myself: true }), unborn: true, standIns: [owner] },
-      (command) => (command === 'EXEC' ? ['OK', 'OK', 'OK'] : undefined),
-    );
+  it('come to an unborn node in one transaction: it leaves one stand-in, takes from the other, and tells all', async () => {
+    const standIns = [aNode('leader'), aNode('owner', { slots: '0' })];
+    const node = new ScriptedNode({ myself: aNode('me', { myself: true }), unborn: true, standIns }, answerExec);
     expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toBeUndefined();
     expect(node.commands).toEqual([
       'MULTI',
       'CLUSTER FAILOVER TAKEOVER',
-      'CLUSTER DELSLOTSRANGE 0 99',
-      'CLUSTER ADDSLOTSRANGE 0 99',
+      'CLUSTER DELSLOTSRANGE 0 0',
+      'CLUSTER ADDSLOTSRANGE 0 98',
+      'CLUSTER SETSLOT 99 IMPORTING leader',
+      'CLUSTER SETSLOT 99 NODE me',
       'EXEC',
     ]);
   });
 
   it('that a stand-in still owns are taken from it', async () => {
-    const node = new ScriptedNode(
-      { myself: primary, standIns: [aNode('stand-in', { slots: '100-16383' })] },
-      (command) => (command === 'EXEC' ? ['OK', 'OK'] : undefined),
-    );
+    const node = new ScriptedNode({ myself: primary, standIns: [aNode('owner', { slots: '100' })] }, answerExec);
     await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 199 }] });
-    expect(node.commands).toEqual(['MULTI', 'CLUSTER DELSLOTSRANGE 100 199', 'CLUSTER ADDSLOTSRANGE 100 199', 'EXEC']);
+    expect(node.commands).toEqual(['MULTI', 'CLUSTER DELSLOTSRANGE 100 100', 'CLUSTER ADDSLOTSRANGE 100 199', 'EXEC']);
+  });
+
+  it('come with an epoch where the node has none', async () => {
+    const node = new ScriptedNode({ myself: aNode('me', { myself: true, configEpoch: 0 }) }, answerExec);
+    await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 9 }] });
+    expect(node.commands).toEqual(['MULTI', 'CLUSTER ADDSLOTSRANGE 0 9', 'CLUSTER BUMPEPOCH', 'EXEC']);
   });
 
   it('that Valkey refuses within a transaction are refused in its words', async () => {
     const refusal = new ValkeyError('ERR Slot 0 is already busy');
-    const node = new ScriptedNode({ myself: aNode('me', { myself: true }), unborn: true }, (command) =>
-      command === 'EXEC' ? ['OK', 'OK', refusal] : undefined,
+    const node = new ScriptedNode({ myself: { ...primary, configEpoch: 0 } }, (command) =>
+      command === 'EXEC' ? [refusal, 'BUMPED 4'] : undefined,
     );
-    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] });
+    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 199 }] });
     expect(outcome).toMatchObject({ value: { message: 'ERR Slot 0 is already busy' } });
   });
 
@@ -156,6 +159,14 @@ describe('replicate', () => {
     });
     expect(await run(replicate(node), 'replicate', { primaryId: 'p' })).toBeUndefined();
     expect(node.commands).toEqual(['CLUSTER REPLICATE p']);
+  });
+
+  it('waits until the other is known as a primary', async () => {
+    const myself = aNode('me', { myself: true });
+    const node = new ScriptedNode({ myself, peers: [aNode('p', { role: 'replica' })] });
+    const outcome = run(replicate(node), 'replicate', { primaryId: 'p' }, AbortSignal.abort());
+    expect(await outcome).toMatchObject(failedBy(FailureReason.TIMED_OUT));
+    expect(node.commands).toEqual([]);
   });
 
   it('needs nothing where it does', async () => {

@@ -1,20 +1,46 @@
 import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import type { ClusterFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
 
 export const addSlots = (node: Node) =>
   handler<'addSlots'>(async ({ slots }) => {
-    const { myself, unborn, standIns } = await lookAtCluster(node);
-    const missing = toSlotSet(slots).difference(myself.slots);
+    const cluster = await lookAtCluster(node);
+    const missing = toSlotSet(slots).difference(cluster.myself.slots);
     if (missing.isEmpty) return done({ unchanged: true });
-    const add = rangeCommand('ADDSLOTSRANGE', missing);
-    // A stand-in owns them; whoever looks between these steps would see a node that serves nothing.
-    const free = rangeCommand('DELSLOTSRANGE', missing);
-    if (unborn) await atOnce(node, [['CLUSTER', 'FAILOVER', 'TAKEOVER'], free, add]);
-    else if (standIns.length > 0) await atOnce(node, [free, add]);
-    else await node.call(...add);
+    if (cluster.unborn) await atOnce(node, beBorn(cluster, missing));
+    else
+      await atOnce(node, [...free(cluster, missing), rangeCommand('ADDSLOTSRANGE', missing), ...firstEpoch(cluster)]);
   });
+
+/** Primaries with the same epoch would have to fight it out. */
+function firstEpoch({ myself }: ClusterFacts): string[][] {
+  return myself.configEpoch === 0 ? [['CLUSTER', 'BUMPEPOCH']] : [];
+}
+
+/**
+ * It leaves the stand-in that it followed, which gives it an epoch, and takes its slots (unborn.ts). The last one as if it
+ * had been moved here: then Valkey tells all nodes that it knows, instead of one after the other when it pings them.
+ */
+function beBorn(cluster: ClusterFacts, slots: SlotSet): string[][] {
+  const last = slots.highest(1);
+  const others = slots.difference(last);
+  const setSlot = ['CLUSTER', 'SETSLOT', last.toString()];
+  return [
+    ['CLUSTER', 'FAILOVER', 'TAKEOVER'],
+    ...free(cluster, others),
+    ...(others.isEmpty ? [] : [rangeCommand('ADDSLOTSRANGE', others)]),
+    [...setSlot, 'IMPORTING', cluster.standIns[0]!.id],
+    [...setSlot, 'NODE', cluster.myself.id],
+  ];
+}
+
+/** What a stand-in owns nobody owns. */
+function free({ standIns }: ClusterFacts, slots: SlotSet): string[][] {
+  const taken = standIns.reduce((all, standIn) => all.union(standIn.slots), SlotSet.empty).intersection(slots);
+  return taken.isEmpty ? [] : [rangeCommand('DELSLOTSRANGE', taken)];
+}
 
 export const deleteSlots = (node: Node) =>
   handler<'deleteSlots'>(async ({ slots }) => {
@@ -39,8 +65,9 @@ function rangeCommand(command: string, slots: SlotSet): string[] {
   return ['CLUSTER', command, ...slots.ranges.flat().map(String)];
 }
 
-/** All of them or none, and Valkey does nothing else in between. */
+/** Valkey does nothing else in between: nobody sees a node that has given up one thing and not yet got the other. */
 async function atOnce(node: Node, commands: readonly string[][]): Promise<void> {
+  if (commands.length === 1) return void (await node.call(...commands[0]!));
   const sent = [['MULTI'], ...commands, ['EXEC']].map((command) => node.call(...command));
   const outcomes = expectArray((await Promise.all(sent)).at(-1));
   for (const outcome of outcomes) if (outcome instanceof ValkeyError) throw outcome;
