@@ -12,12 +12,13 @@ import {
 import type { Node } from './commands/effect.ts';
 import type { MemoryFiles } from './node-memory.ts';
 import type { NodeSettings } from './settings.ts';
+import type { ValkeyWatch } from './valkey-watch.ts';
 
 type Call = (...args: string[]) => Promise<RespValue>;
 type Values = Readonly<Record<string, string>>;
 
 export interface SettingsInEffectOptions {
-  readonly node: Pick<Node, 'call' | 'refresh'>;
+  readonly node: Pick<Node, 'call' | 'refresh'> & Pick<ValkeyWatch, 'facts'>;
   readonly memory: Pick<MemoryFiles, 'current' | 'update'>;
   /** Directives that are not in the settings but belong to the node: they are watched, and put back, with them. */
   readonly owned: readonly string[];
@@ -71,7 +72,7 @@ export class SettingsInEffect {
     if (Date.now() - this.#lookedAt < LOOK_AGAIN_MS) return;
     this.#lookedAt = Date.now();
     const { running } = this.#options.memory.current;
-    if (!running?.values) return;
+    if (!running?.values || this.#options.node.facts?.cluster?.unborn) return;
     const now = await readValues(this.#call, Object.keys(running.values));
     this.#drift = findDrift(running.values, now);
   }
