@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { awaitBirth } from './await-birth.ts';
 import { aNode } from './testing/cluster-nodes.ts';
+import { BECOME_PRIMARY } from './unborn.ts';
 import { someFacts, type FactsChange } from './testing/valkey-facts.ts';
 import type { ValkeyFacts } from './valkey-facts.ts';
 
@@ -18,6 +19,7 @@ function aNodeThatWaits(refuse: (command: string) => boolean = () => false) {
       listener = each;
       return () => undefined;
     },
+    refresh: async () => someFacts(),
     call: async (...args: string[]) => {
       commands.push(args.join(' '));
       if (refuse(commands.at(-1)!)) throw new Error('not now');
@@ -51,6 +53,18 @@ describe('while a node is unborn', () => {
     await look(undefined);
     await look({ unborn: true });
     expect(commands).toEqual([long, long, long]);
+  });
+});
+
+describe('an unborn node that comes to a cluster', () => {
+  it('becomes a primary as soon as it hears of one with slots', async () => {
+    const { commands, look } = aNodeThatWaits();
+    const myself = aNode('me', { myself: true });
+    await look({ myself, unborn: true, standIns: [leader, owner] });
+    await look({ myself, unborn: true, standIns: [leader, owner], peers: [aNode('empty')] });
+    expect(commands).toEqual([long]);
+    await look({ myself, unborn: true, standIns: [leader, owner], peers: [aNode('other', { slots: '0-9' })] });
+    expect(commands).toEqual([long, BECOME_PRIMARY.join(' ')]);
   });
 });
 

@@ -26,6 +26,17 @@ export function renderUnbornTable(podName: string): string {
   ].join('\n');
 }
 
+/**
+ * Makes an unborn node a primary. A script, because it must look and act in one: whoever takes over from a primary that
+ * exists takes its slots.
+ */
+export const BECOME_PRIMARY = [
+  'EVAL',
+  `if string.find(redis.call('CLUSTER', 'NODES'), 'myself,slave ${STAND_IN}', 1, true) then
+return redis.call('CLUSTER', 'FAILOVER', 'TAKEOVER') end`,
+  '0',
+] as const;
+
 /** Whether the node that wrote this table is yet to get slots or a primary. */
 export function isUnborn(nodes: readonly ClusterNode[]): boolean {
   return nodes.some(({ myself, primaryId }) => myself && primaryId?.startsWith(STAND_IN));

@@ -5,6 +5,7 @@ import { ValkeyError } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { aNode } from '../testing/cluster-nodes.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
+import { BECOME_PRIMARY } from '../unborn.ts';
 import { failover } from './failover.ts';
 import { forget } from './forget.ts';
 import { meet } from './meet.ts';
@@ -89,7 +90,7 @@ describe('slots', () => {
     expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toBeUndefined();
     expect(node.commands).toEqual([
       'MULTI',
-      'CLUSTER FAILOVER TAKEOVER',
+      BECOME_PRIMARY.join(' '),
       'CLUSTER DELSLOTSRANGE 0 0',
       'CLUSTER ADDSLOTSRANGE 0 98',
       'CLUSTER SETSLOT 99 IMPORTING leader',

@@ -2,6 +2,7 @@ import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { ClusterFacts } from '../valkey-facts.ts';
+import { BECOME_PRIMARY } from '../unborn.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
 
 export const addSlots = (node: Node) =>
@@ -23,12 +24,12 @@ function firstEpoch({ myself }: ClusterFacts): string[][] {
  * It leaves the stand-in that it followed, which gives it an epoch, and takes its slots (unborn.ts). The last one as if it
  * had been moved here: then Valkey tells all nodes that it knows, instead of one after the other when it pings them.
  */
-function beBorn(cluster: ClusterFacts, slots: SlotSet): string[][] {
+function beBorn(cluster: ClusterFacts, slots: SlotSet): (readonly string[])[] {
   const last = slots.highest(1);
   const others = slots.difference(last);
   const setSlot = ['CLUSTER', 'SETSLOT', last.toString()];
   return [
-    ['CLUSTER', 'FAILOVER', 'TAKEOVER'],
+    BECOME_PRIMARY,
     ...free(cluster, others),
     ...(others.isEmpty ? [] : [rangeCommand('ADDSLOTSRANGE', others)]),
     [...setSlot, 'IMPORTING', cluster.standIns[0]!.id],
@@ -66,7 +67,7 @@ function rangeCommand(command: string, slots: SlotSet): string[] {
 }
 
 /** Valkey does nothing else in between: nobody sees a node that has given up one thing and not yet got the other. */
-async function atOnce(node: Node, commands: readonly string[][]): Promise<void> {
+async function atOnce(node: Node, commands: readonly (readonly string[])[]): Promise<void> {
   if (commands.length === 1) return void (await node.call(...commands[0]!));
   const sent = [['MULTI'], ...commands, ['EXEC']].map((command) => node.call(...command));
   const outcomes = expectArray((await Promise.all(sent)).at(-1));
