@@ -1,51 +1,46 @@
 import type { OrchestrationKind } from '@valkey-operator/api';
-import { pods } from '@valkey-operator/kube';
 import { expectMap } from '@valkey-operator/valkey';
 import { expect } from 'vitest';
-import { call, sampleSpec, type TestCluster, valkeyClusters } from '../../support/test-cluster.ts';
+import { call, type TestCluster, valkeyClusters } from '../../support/test-cluster.ts';
+import { type CrashSpec, image, memory, size, type Spec, usual, usualSize } from './crash-spec.ts';
+import { loseFiles } from './data-directory.ts';
 
 /** An operation that can be begun again and again. */
 export interface CrashOperation {
   readonly name: string;
   /** As the status calls it. */
   readonly kind: OrchestrationKind;
-  /** Brings the cluster to where it begins. */
-  readonly prepare?: (run: number) => Promise<void>;
+  /** What the spec says where it begins; without it there is no cluster. */
+  readonly from?: Spec;
+  /** What else must be so there. */
+  readonly prepare?: () => Promise<void>;
   /** With annotations for a cluster that does not exist yet. */
   readonly begin: (run: number, annotations: Record<string, string>) => Promise<void>;
   /** Whether what was asked for is so. */
   readonly isDone: (run: number) => Promise<boolean>;
 }
 
-type Spec = Parameters<TestCluster['apply']>[0];
-
 const POLL = { timeout: 120_000, interval: 250 };
-const memory = (mebibytes: number) => ({ requests: { memory: `${mebibytes}Mi` }, limits: { memory: '512Mi' } });
-const image = (tag: string) => ({ ...sampleSpec.valkeyImage!, tag });
 
-/**
- * Every orchestration. Each leaves the cluster where the next can begin, and asks for another value each time, so that any
- * can be repeated; what has two directions goes there and back.
- */
-export function listOperations(cluster: TestCluster, whenSettled: () => Promise<void>): readonly CrashOperation[] {
-  let spec: Spec = {
-    valkeyImage: image('8.1'),
-    allowDowngrade: true,
-    pvc: { storageSize: '50Mi' },
-    deletionPolicy: 'Delete',
-    resources: memory(128),
-  };
+/** Every orchestration. Each asks for another value every time, or for what is not so where it begins. */
+export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly CrashOperation[] {
   let before: ReadonlySet<string> = new Set();
-  const change = (part: Spec) => cluster.apply((spec = { ...spec, ...part }));
-  const settle = async (part: Spec) => {
-    await change(part);
-    await whenSettled();
-  };
-  const setting = (name: string, value: string) => ({ config: { ...spec?.config, [name]: value } });
   const countPods = async () => (await cluster.pods()).length;
-  const uids = async () => new Set((await cluster.pods()).map(({ metadata }) => metadata.uid!));
-  const isReplaced = async () => [...(await uids())].every((uid) => !before.has(uid));
-  const tag = (run: number) => (run % 2 === 0 ? '9.1' : '8.1');
+  const countPrimaries = async () => (await cluster.primaries()).length;
+  const countNodesOfPrimaries = async () =>
+    new Set((await cluster.primaries()).map(({ kubernetesNode }) => kubernetesNode)).size;
+  const uids = async () => (await cluster.pods()).map(({ metadata }) => metadata.uid!);
+
+  const scaleOut = {
+    kind: 'ScaleOut',
+    begin: () => spec.change(size(4, 1)),
+    isDone: async () => (await countPods()) === 8 && (await countPrimaries()) === 4,
+  } as const;
+  const scaleIn = {
+    kind: 'ScaleIn',
+    begin: () => spec.change(usualSize),
+    isDone: async () => (await countPods()) === 6 && (await listCapacities(cluster)).length === 6,
+  } as const;
 
   return [
     {
@@ -57,39 +52,44 @@ export function listOperations(cluster: TestCluster, whenSettled: () => Promise<
         await expect.poll(countPods, POLL).toBe(0);
         await expect.poll(() => cluster.client.get(valkeyClusters, cluster.ref), POLL).toBeUndefined();
       },
-      begin: (_, annotations) => cluster.apply(spec, annotations),
+      begin: (_, annotations) => spec.change({}, annotations),
       isDone: async () => (await countPods()) === 6,
     },
     {
       name: 'ScaleReplicas, down',
       kind: 'ScaleReplicas',
-      prepare: () => settle({ replicasPerMaster: 1 }),
-      begin: () => change({ replicasPerMaster: 0 }),
+      from: usual,
+      begin: () => spec.change(size(3, 0)),
       isDone: async () => (await countPods()) === 3 && (await listCapacities(cluster)).length === 3,
     },
     {
       name: 'ScaleReplicas, up',
       kind: 'ScaleReplicas',
-      prepare: () => settle({ replicasPerMaster: 0 }),
-      begin: () => change({ replicasPerMaster: 1 }),
+      from: { ...usual, ...size(3, 0) },
+      begin: () => spec.change(usualSize),
       isDone: async () => (await countPods()) === 6,
     },
+    { name: 'ScaleOut', from: usual, ...scaleOut },
+    { name: 'ScaleIn', from: { ...usual, ...size(4, 1) }, ...scaleIn },
     {
       name: 'Reconfigure',
       kind: 'Reconfigure',
-      begin: (run) => change(setting('hz', String(20 + run))),
+      from: usual,
+      begin: (run) => spec.configure('hz', String(20 + run)),
       isDone: (run) => isEverywhere(cluster, 'hz', String(20 + run)),
     },
     {
       name: 'Reconfigure, with a restart',
       kind: 'Reconfigure',
-      begin: (run) => change(setting('databases', String(20 + run))),
+      from: usual,
+      begin: (run) => spec.configure('databases', String(20 + run)),
       isDone: (run) => isEverywhere(cluster, 'databases', String(20 + run)),
     },
     {
       name: 'Resize',
       kind: 'Reconfigure',
-      begin: (run) => change({ resources: memory(129 + run) }),
+      from: usual,
+      begin: (run) => spec.change({ resources: memory(129 + run) }),
       isDone: async (run) =>
         (await cluster.pods()).every(
           (pod) => pod.spec?.containers[0]?.resources?.requests?.['memory'] === `${129 + run}Mi`,
@@ -98,35 +98,55 @@ export function listOperations(cluster: TestCluster, whenSettled: () => Promise<
     {
       name: 'GrowVolumes',
       kind: 'GrowVolumes',
-      begin: (run) => change({ pvc: { storageSize: `${51 + run}Mi` } }),
+      from: usual,
+      begin: (run) => spec.change({ pvc: { storageSize: `${51 + run}Mi` } }),
       isDone: async (run) => (await listCapacities(cluster)).every((size) => size === `${51 + run}Mi`),
     },
     {
       name: 'Restart',
       kind: 'Restart',
+      from: usual,
       begin: async () => {
-        before = await uids();
+        before = new Set(await uids());
         await cluster.annotate({ 'valkey.io/restart-at': new Date().toISOString() });
       },
-      isDone: isReplaced,
+      isDone: async () => (await uids()).every((uid) => !before.has(uid)),
     },
     {
-      name: 'Upgrade',
-      kind: 'Upgrade',
-      begin: (run) => change({ valkeyImage: image(tag(run)) }),
-      isDone: async (run) =>
-        (await cluster.pods()).every(({ spec: pod }) => pod?.containers[0]?.image?.endsWith(tag(run))),
+      name: 'Failover',
+      kind: 'Failover',
+      from: usual,
+      prepare: async () => {
+        const [primary] = await cluster.primaries();
+        await call((await cluster.replicaOf(primary!)).ip, ['CLUSTER', 'FAILOVER']);
+        await expect.poll(countNodesOfPrimaries, POLL).toBe(2);
+      },
+      begin: () => spec.change({ rebalancePrimaries: true }),
+      isDone: async () => (await countNodesOfPrimaries()) === 3,
     },
     {
       name: 'Heal',
       kind: 'Heal',
+      from: usual,
       begin: async () => {
         const [primary] = await cluster.primaries();
-        before = new Set([primary!.podUid]);
-        await cluster.client.delete(pods, { namespace: cluster.namespace, name: primary!.pod });
+        before = new Set([primary!.self.id]);
+        loseFiles(primary!, () => true);
       },
-      isDone: async () => (await countPods()) === 6 && (await isReplaced()),
+      isDone: async () => {
+        const members = await cluster.members();
+        return members.length === 6 && members.every(({ table }) => table.every(({ id }) => !before.has(id)));
+      },
     },
+    {
+      name: 'Upgrade',
+      kind: 'Upgrade',
+      from: usualSize,
+      begin: () => spec.changeVersion(),
+      isDone: async () => (await cluster.pods()).every((pod) => pod.spec?.containers[0]?.image?.endsWith(spec.tag)),
+    },
+    { name: 'ScaleOut, key by key', from: { ...usual, ...image('8.1') }, ...scaleOut },
+    { name: 'ScaleIn, key by key', from: { ...usual, ...image('8.1'), ...size(4, 1) }, ...scaleIn },
   ];
 }
 

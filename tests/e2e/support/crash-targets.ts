@@ -8,6 +8,7 @@ export class CrashTargets {
   readonly #left = new Map<string, number>();
   readonly #passing = new Set<string>();
   #hits = 0;
+  #wanted = Infinity;
 
   /** Of a kind of operation: what else was done meanwhile was not its. */
   constructor(kind: string, passed: readonly string[]) {
@@ -25,11 +26,17 @@ export class CrashTargets {
   }
 
   get total(): number {
-    return [...this.#left.values()].reduce((sum, count) => sum + count, this.#hits);
+    const all = [...this.#left.values()].reduce((sum, count) => sum + count, this.#hits);
+    return Math.min(all, this.#wanted);
+  }
+
+  get isDone(): boolean {
+    return this.#hits >= this.total;
   }
 
   /** As the annotation has them. */
   get text(): string {
+    if (this.isDone) return '';
     return [...this.#left.keys()].filter((target) => !this.#passing.has(target)).join(';');
   }
 
@@ -38,10 +45,11 @@ export class CrashTargets {
     return Array.from(this.#left, ([target, count]) => `${target} (${count})`);
   }
 
-  /** Keeps as many as this, chosen by chance. */
-  keep(count: number, random: () => number): void {
+  /** As many as this are enough. Twice as many are aimed at, chosen by chance: no run is quite like another. */
+  sample(count: number, random: () => number): void {
     const all = Array.from(this.#left, ([target, times]) => Array.from({ length: times }, () => target)).flat();
-    while (all.length > count) all.splice(Math.floor(random() * all.length), 1);
+    while (all.length > 2 * count) all.splice(Math.floor(random() * all.length), 1);
+    this.#wanted = count;
     this.#left.clear();
     for (const target of all) this.#left.set(target, (this.#left.get(target) ?? 0) + 1);
   }
