@@ -1,5 +1,6 @@
 import { ports } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
+import type { NodeAction } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
@@ -43,8 +44,15 @@ function findRivals({ silent }: Topology, strangers: readonly Member[]) {
   return silent.filter(({ claimed, seenAlive }) => !seenAlive && !claimed.intersection(claims).isEmpty);
 }
 
+/** Orders after which a node and the others know each other; none where they do. */
+export function acquaint(member: Member, others: readonly Member[]): NodeAction[] {
+  const strangers = others.filter((other) => !knows(member, other));
+  const estranged = others.filter((other) => knows(member, other) && !other.known.has(member.id));
+  return [...introduce(member, strangers), ...estranged.flatMap((other) => introduce(other, [member]))];
+}
+
 /** One command: done when each peer is known by its id and its link is up. */
-export function introduce(member: Member, peers: readonly Member[]) {
+export function introduce(member: Member, peers: readonly Member[]): NodeAction[] {
   const addresses = peers.flatMap(({ id, pod }) =>
     pod.ip === undefined ? [] : [{ nodeId: id, ip: pod.ip, port: ports.valkey, busPort: ports.valkeyBus }],
   );

@@ -1,10 +1,11 @@
 import type { OrchestrationKind } from '@valkey-operator/api';
-import { type Decision, order, type PlanView, type Step } from '../decision.ts';
+import { type Decision, order, type PlanView, stagesOf, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, type Member } from '../topology.ts';
 import { refuseOverflow } from './capacity.ts';
+import { acquaint } from './introduce.ts';
 import { completeCrews, handOverDoomed, shrink } from './scale-crews.ts';
 import { planMoves } from './slot-moves.ts';
 
@@ -60,15 +61,21 @@ function awaitPods({ topology }: PlanView): Decision | undefined {
   return { reason: 'WaitingForPods', message };
 }
 
-/** Primaries without slots, each with its replicas in sync: from the first slot on nothing depends on one node. */
+/**
+ * Primaries without slots, each with its replicas in sync: from the first slot on nothing depends on one node. Meanwhile they
+ * meet all who will give them slots: a source that has not heard of its target could not begin, and gossip takes a second.
+ */
 function formShards(view: PlanView): Decision | undefined {
   const { newborn, shards, wantedShards, replicasPerShard } = view.topology;
   const lacking = wantedShards - shards.length - newborn.length;
   if (lacking > 0) return freeReplicas(view, lacking);
+  const crews = newborn.flatMap(({ primary, replicas }) => [primary, ...replicas]);
+  const meetings = shards.flatMap(({ primary }) => acquaint(primary, crews));
   const waiting = newborn.filter(({ replicas }) => replicas.filter(isInSync).length < replicasPerShard);
-  if (waiting.length === 0) return undefined;
-  const names = listNames(waiting.map(({ primary }) => primary.pod.name));
-  return { reason: 'WaitingForSync', message: `${names} gets its replicas before it gets slots.` };
+  if (waiting.length + meetings.length === 0) return undefined;
+  const names = listNames((waiting.length > 0 ? waiting : newborn).map(({ primary }) => primary.pod.name));
+  const lacks = waiting.length > 0 ? 'gets its replicas' : 'meets the other primaries';
+  return { reason: 'WaitingForSync', message: `${names} ${lacks} before it gets slots.`, stages: stagesOf(meetings) };
 }
 
 /** More shards with fewer replicas each: replicas that are too many become primaries. */

@@ -11,6 +11,7 @@ import type { NodeAction } from '../actions.ts';
 import { type Decision, order, type PlanView } from '../decision.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
+import { knows } from './introduce.ts';
 import { describeMoves } from './move-progress.ts';
 
 /** A move that its source has begun, or that somebody else has. */
@@ -84,15 +85,17 @@ function firstOfEach(moves: readonly SlotMove[]): SlotMove[] {
   return moves.filter(({ from }, index) => moves.findIndex((each) => each.from === from) === index);
 }
 
-/** An order to the source; none while one of the two is on its way out. As a whole where both ends can. */
+/** An order to the source; none while one of the two is on its way out or not ready for it. As a whole where both ends can. */
 export function orderMove(topology: Topology, { from, to, slots }: SlotMove, by?: 'by-key'): NodeAction[] {
   const { members, scaling } = topology;
   const source = members.find(({ id }) => id === from);
   const target = members.find(({ id }) => id === to);
   if (!source || target?.pod.ip === undefined || target.pod.deletionTimestamp || source.pod.deletionTimestamp)
     return [];
-  const address = { nodeId: to, ip: target.pod.ip, port: ports.valkey, busPort: ports.valkeyBus };
   const method = by ?? ([source, target].every(isAtomic) ? 'atomic' : 'by-key');
+  // A node calls the cluster down for the first two seconds of its life, and serves no slot that it may have got by then.
+  if (!knows(source, target) || !target.cluster.stateOk) return [];
+  const address = { nodeId: to, ip: target.pod.ip, port: ports.valkey, busPort: ports.valkeyBus };
   const command = { do: 'moveSlots', slots: slots.toString(), target: address, method } as const;
   const slotOwners = [{ slots: slots.toString(), nodeId: from }];
   // Unless the size changes, somebody else has moved them.

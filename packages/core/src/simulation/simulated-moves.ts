@@ -45,11 +45,15 @@ export function moveSlots(bus: SimulatedBus): void {
     const { move } = source;
     if (move?.state !== 'running') continue;
     const target = bus.nodes.find(({ id }) => id === move.targetId);
-    const isPossible = source.role === 'primary' && target?.role === 'primary' && target.table.has(source.id);
+    const isPossible = source.role === 'primary' && target?.role === 'primary' && knowEachOther(source, target);
     if (!target || !isPossible)
       source.move = { ...move, state: 'failed', failures: move.failures + 1, message: 'no target' };
     else advance(bus, source, target, move);
   }
+}
+
+function knowEachOther(one: SimulatedNode, other: SimulatedNode): boolean {
+  return one.table.has(other.id) && other.table.has(one.id);
 }
 
 function advance(

@@ -62,7 +62,11 @@ function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction)
       const target = cluster.pods.find(({ node }) => node?.id === command.target.nodeId);
       const { wantedPods } = expectedPods(cluster.snapshot(), cluster.primaries.length);
       const isGoing = (target?.ordinal ?? 0) >= wantedPods;
-      return isGoing && command.method === 'atomic' ? [`${target?.name} would get slots and is about to go`] : [];
+      const isStranger = pod?.node && !pod.node.table.has(command.target.nodeId);
+      return [
+        ...(isGoing && command.method === 'atomic' ? [`${target?.name} would get slots and is about to go`] : []),
+        ...(isStranger ? [`${name} would move slots to ${target?.name}, which it does not know`] : []),
+      ];
     }
     default:
       return [];
