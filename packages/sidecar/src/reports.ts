@@ -9,6 +9,7 @@ import { judgeReadiness } from './readiness.ts';
 import { buildReport } from './report.ts';
 import type { SettingsInEffect } from './settings-in-effect.ts';
 import { shareNext } from './share-next.ts';
+import { significanceOf } from './significance.ts';
 import type { SlotMover } from './slot-move/slot-mover.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
@@ -92,26 +93,10 @@ export class Reports implements ReportSource {
   async #tell(): Promise<void> {
     if (!this.isWatched) return;
     const report = await this.current();
-    const significant = withoutRestless(report);
+    const significant = significanceOf(report);
     const now = Date.now();
     if (significant === this.#told.significant && now - this.#told.at < RESTLESS_MS) return;
     this.#told = { significant, at: now };
     for (const listener of this.#listeners) listener(report);
   }
-}
-
-function withoutRestless({
-  process,
-  cluster,
-  replication,
-  config,
-  readiness,
-  leaderEpoch,
-  slotMove,
-}: NodeReport): string {
-  const link = replication && [replication.link, replication.syncInProgress, replication.syncedOnce];
-  const replicas = replication?.replicas.map(({ ip, state }) => [ip, state]);
-  const move = slotMove && [slotMove.state, slotMove.targetId, slotMove.failures, slotMove.message];
-  const facts = [process, cluster, link, replicas, config, readiness, leaderEpoch, move];
-  return JSON.stringify(facts, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }

@@ -1,13 +1,18 @@
-import { expectInteger, type SlotSet } from '@valkey-operator/valkey';
+import { expectArray, expectInteger, expectMap, type SlotSet } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 
-/** How many keys each slot has. One round trip. */
+/** How many keys each slot has that the node owns. One round trip, and one reply for each range. */
 export async function countKeys(connection: Connection, slots: SlotSet): Promise<Map<number, number>> {
-  const replies = Array.from(slots, async (slot) => {
-    const count = expectInteger(await connection.call(['CLUSTER', 'COUNTKEYSINSLOT', String(slot)]));
-    return [slot, count] as const;
+  const replies = await Promise.all(
+    slots.ranges.map(([first, last]) =>
+      connection.call(['CLUSTER', 'SLOT-STATS', 'SLOTSRANGE', String(first), String(last)]),
+    ),
+  );
+  const counts = replies.flatMap(expectArray).map((entry) => {
+    const [slot, stats] = expectArray(entry);
+    return [expectInteger(slot), expectInteger(expectMap(stats).get('key-count'))] as const;
   });
-  return new Map(await Promise.all(replies));
+  return new Map(counts);
 }
 
 export function sumKeys(keys: ReadonlyMap<number, number>, slots: SlotSet): number {

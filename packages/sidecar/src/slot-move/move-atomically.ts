@@ -7,13 +7,14 @@ import { MoveFailed, type MoveSlots } from './move.ts';
 const POLL_MS = 10;
 /** A migration whose state and backlog have not changed for so long is stuck: a frozen target would hold it for ever. */
 const STUCK_MS = 20_000;
-/** The source answers no writes while a range changes hands. Longer than this is too long: the next ranges are smaller. */
+/** The source takes no writes while a range changes hands. Longer than this is too long: the next ranges are smaller. */
 const PAUSE_MS = 100;
 const SMALLEST_RANGE = 1000;
 
 /**
- * Valkey 9 moves a range of slots as a whole. While it copies, clients notice nothing; when it hands over, the source pauses
- * for a time that grows with the keys. So ranges are bounded by their keys, and the bound follows the pauses measured.
+ * Valkey 9 moves a range of slots as a whole. While it copies, clients notice nothing. When it hands over, the source pauses,
+ * and then it deletes all that it has given away and serves nobody meanwhile, the longer the more keys there are. So ranges
+ * are bounded by their keys, and the bound follows the pauses measured.
  */
 export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cancelled, onMoved }, keys) => {
   using source = await openSource();
@@ -28,7 +29,7 @@ export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cance
   }
 };
 
-/** How long the source was paused. */
+/** For how long the source has served nobody. */
 async function migrate(source: Connection, slots: SlotSet, targetId: string, cancelled: AbortSignal): Promise<number> {
   const known = new Set((await readMigrations(source)).map(({ name }) => name));
   const ranges = slots.ranges.flatMap(([first, last]) => [String(first), String(last)]);
@@ -46,9 +47,11 @@ async function waitForEnd(source: Connection, known: ReadonlySet<string>): Promi
   let changed = { sign: '', at: Date.now() };
   let pausedAt: number | undefined;
   for (;;) {
+    const askedAt = Date.now();
     const mine = (await readMigrations(source)).find((each) => each.operation === 'export' && !known.has(each.name));
-    if (mine?.state.startsWith('failover')) pausedAt ??= Date.now();
-    if (mine?.outcome === 'success') return pausedAt === undefined ? 0 : Date.now() - pausedAt;
+    if (mine?.state.startsWith('failover')) pausedAt ??= askedAt;
+    // Before it answers, the source deletes what it has given away, and nobody is served meanwhile.
+    if (mine?.outcome === 'success') return Date.now() - (pausedAt ?? askedAt);
     if (mine && mine.outcome !== 'running') throw new MoveFailed(describe(mine));
     const sign = mine ? `${mine.state} ${mine.remainingBytes}` : 'unknown';
     if (sign !== changed.sign) changed = { sign, at: Date.now() };

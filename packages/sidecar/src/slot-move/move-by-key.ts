@@ -58,24 +58,46 @@ function unlessOwner(error: unknown): false {
 async function empty(slot: number, source: Connection, tools: MoveTools, pace: Pace): Promise<void> {
   for (;;) {
     tools.cancelled.throwIfAborted();
-    const count = String(pace.batchSize);
-    const found = expectArray(await source.call(['CLUSTER', 'GETKEYSINSLOT', String(slot), count], { binary: true }));
-    const keys = found.filter((key) => Buffer.isBuffer(key));
-    if (keys.length === 0) return;
-    const large = await findLarge(source, keys);
-    for (const [key, bytes] of large) {
-      tools.onNotableKey(`${quote(key)} has ${Math.round(bytes / 1024 / 1024)} MiB`);
-      await pace.run(() => migrate(source, [key], tools, LARGE_TIMEOUT_MS));
-    }
-    const others = keys.filter((key) => !large.has(key));
-    if (others.length > 0) await pace.run(() => migrate(source, others, tools, TIMEOUT_MS));
+    const count = pace.batchSize;
+    const listing = ['CLUSTER', 'GETKEYSINSLOT', String(slot), String(count)];
+    const keys = expectArray(await source.call(listing, { binary: true })).filter((key) => Buffer.isBuffer(key));
+    if (keys.length > 0) await moveKeys(keys, source, tools, pace);
+    // None is added while the slot is open: where a key is not, clients are sent to the target.
+    if (keys.length < count) return;
   }
 }
 
+async function moveKeys(keys: readonly Buffer[], source: Connection, tools: MoveTools, pace: Pace): Promise<void> {
+  const large = await findLarge(source, keys);
+  for (const [key, bytes] of large) {
+    tools.onNotableKey(`${quote(key)} has ${Math.round(bytes / 1024 / 1024)} MiB`);
+    await pace.run(() => migrate(source, [key], tools, LARGE_TIMEOUT_MS));
+  }
+  const others = keys.filter((key) => !large.has(key));
+  if (others.length > 0) await pace.run(() => migrate(source, others, tools, TIMEOUT_MS));
+}
+
+/** Which of the keys are large, and how large: pairs of numbers. One command however many there are. */
+const FIND_LARGE = `local large = {}
+for index, key in ipairs(KEYS) do
+  local bytes = redis.call('MEMORY', 'USAGE', key)
+  if bytes and bytes > tonumber(ARGV[1]) then
+    table.insert(large, {index, bytes})
+  end
+end
+return large`;
+
 async function findLarge(source: Connection, keys: readonly Buffer[]): Promise<Map<Buffer, number>> {
-  const sizes = await Promise.all(keys.map((key) => source.call(['MEMORY', 'USAGE', key])));
-  const measured = keys.map((key, index) => [key, sizes[index] === null ? 0 : expectInteger(sizes[index])] as const);
-  return new Map(measured.filter(([, bytes]) => bytes > LARGE_BYTES));
+  const command = ['EVAL_RO', FIND_LARGE, String(keys.length), ...keys, String(LARGE_BYTES)];
+  // Where one of them has just vanished Valkey refuses them all; then they move without having been looked at.
+  const found = await source.call(command).catch(unlessVanished);
+  const measured = expectArray(found).map((entry) => expectArray(entry).map(expectInteger));
+  return new Map(measured.flatMap(([index = 0, bytes = 0]) => keys.slice(index - 1, index).map((key) => [key, bytes])));
+}
+
+function unlessVanished(error: unknown): [] {
+  if (error instanceof ValkeyError && ['ASK', 'TRYAGAIN'].includes(error.code)) return [];
+  throw error;
 }
 
 /** Keys may hold any bytes, so they are never taken for text. One that has vanished meanwhile is no error. */

@@ -11,9 +11,8 @@ const WAIT = { timeout: 20_000 };
 async function startValkey(script: (command: string) => RespValue | undefined) {
   const commands: string[] = [];
   const valkey = new FakeValkey((command) => {
-    if (!/^(CLIENT|MEMORY)/.test(command)) commands.push(command);
-    if (command.startsWith('MEMORY')) return 100;
-    return script(command) ?? 'OK';
+    if (!/^(CLIENT|EVAL_RO)/.test(command)) commands.push(command);
+    return script(command) ?? (command.startsWith('EVAL_RO') ? [] : 'OK');
   });
   await valkey.start();
   return { valkey, commands };
@@ -65,11 +64,16 @@ const migration = (name: string, state: string, message = ''): RespValue =>
     ['remaining_repl_size', 0],
   ]);
 
+function countEach(command: string, count: (slot: number) => number): RespValue {
+  const [first = 0, last = 0] = command.split(' ').slice(-2).map(Number);
+  return Array.from(SlotSet.of([[first, last]]), (slot) => [slot, new Map([['key-count', count(slot)]])]);
+}
+
 /** Each slot has 60 keys; every migration ends as the script says. */
 function atomicValkey(end: (number: number) => { state: string; message?: string }) {
   const begun: RespValue[] = [];
   return (command: string): RespValue | undefined => {
-    if (command.startsWith('CLUSTER COUNTKEYSINSLOT')) return 60;
+    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, () => 60);
     if (command === 'CLUSTER GETSLOTMIGRATIONS') return begun;
     if (command.startsWith('CLUSTER MIGRATESLOTS')) {
       const { state, message } = end(begun.length + 1);
@@ -125,7 +129,7 @@ function keyedValkey(migrate: (key: string) => RespValue | undefined = () => und
   const left = new Set(['0', '1', '2', '3']);
   return (command: string): RespValue | undefined => {
     const [name, , slot = ''] = command.split(' ');
-    if (command.startsWith('CLUSTER COUNTKEYSINSLOT')) return left.has(slot) ? 1 : 0;
+    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, (each) => (left.has(`${each}`) ? 1 : 0));
     if (command.startsWith('CLUSTER GETKEYSINSLOT')) return left.has(slot) ? [`key${slot}`] : [];
     if (name !== 'MIGRATE') return undefined;
     const [key = ''] = /key\d/.exec(command) ?? [];
@@ -143,7 +147,7 @@ describe('a move key by key', () => {
       mover.begin(order, 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', 'CLUSTER SETSLOT 1 NODE target']);
-      expect(source.filter((command) => !command.includes('KEYSINSLOT'))).toEqual([
+      expect(source.filter((command) => !/KEYSINSLOT|SLOT-STATS/.test(command))).toEqual([
         'CLUSTER SETSLOT 1 MIGRATING target',
         'MIGRATE 10.0.0.2 6379  0 10000 REPLACE KEYS key1',
         'CLUSTER SETSLOT 1 NODE target',
@@ -159,6 +163,33 @@ describe('a move key by key', () => {
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(source.at(-1)).toBe('CLUSTER SETSLOT 1 NODE target');
       expect(source.join()).not.toContain('MIGRATE ');
+    });
+  });
+
+  it('moves a large key alone, and names it', async () => {
+    const both: RespValue = ['small1', 'large1'];
+    const script = (command: string): RespValue | undefined => {
+      if (command.startsWith('CLUSTER GETKEYSINSLOT')) return both;
+      return command.startsWith('EVAL_RO') ? [[2, 64 * 1024 * 1024]] : keyedValkey()(command);
+    };
+    await moving({ source: script }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.filter((command) => command.startsWith('MIGRATE'))).toEqual([
+        'MIGRATE 10.0.0.2 6379  0 60000 REPLACE KEYS large1',
+        'MIGRATE 10.0.0.2 6379  0 10000 REPLACE KEYS small1',
+      ]);
+      expect(mover.progress?.notableKeys).toEqual(['"large1" has 64 MiB']);
+    });
+  });
+
+  it('goes on with keys of which one has vanished before it was looked at', async () => {
+    const refuse = (command: string) =>
+      command.startsWith('EVAL_RO') ? new ValkeyError('TRYAGAIN Multiple keys request') : keyedValkey()(command);
+    await moving({ source: refuse }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.join()).toContain('REPLACE KEYS key1');
     });
   });
 

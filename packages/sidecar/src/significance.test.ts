@@ -1,0 +1,28 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { type ClusterReportSchema, NodeReportSchema, Role } from '@valkey-operator/rpc';
+import { describe, expect, it } from 'vitest';
+import { significanceOf } from './significance.ts';
+
+type Cluster = MessageInitShape<typeof ClusterReportSchema>;
+
+const open: Cluster['openSlots'] = [{ slot: 7, direction: { case: 'migratingTo', value: 'other' } }];
+const tell = (cluster: Cluster) =>
+  significanceOf(create(NodeReportSchema, { cluster: { role: Role.PRIMARY, ...cluster } }));
+
+describe('what is worth telling at once', () => {
+  it('is who owns which slots, as long as none is open', () => {
+    expect(tell({ slots: '0-9' })).not.toBe(tell({ slots: '0-8' }));
+    expect(tell({ nodes: [{ id: 'a', slots: '0-9' }] })).not.toBe(tell({ nodes: [{ id: 'a', slots: '0-8' }] }));
+  });
+
+  it('is that slots are open, but not which and not what becomes of them', () => {
+    const before = { openSlots: open, slots: '0-9', nodes: [{ id: 'a', slots: '10-19' }] };
+    const after = { openSlots: [{ ...open[0], slot: 8 }], slots: '0-8', nodes: [{ id: 'a', slots: '9-19' }] };
+    expect(tell(before)).toBe(tell(after));
+    expect(tell(after)).not.toBe(tell({ ...after, openSlots: [] }));
+  });
+
+  it('is a change of roles even then', () => {
+    expect(tell({ openSlots: open })).not.toBe(tell({ openSlots: open, role: Role.REPLICA }));
+  });
+});
