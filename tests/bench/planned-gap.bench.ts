@@ -1,5 +1,6 @@
 import { expectText } from '@valkey-operator/valkey';
 import { startLoad } from '../load/start-load.ts';
+import { layIn } from '../support/stock.ts';
 import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
 import type { Bench } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
@@ -7,22 +8,26 @@ import { measureGap, stopWithoutLoss, until } from './support/measured-load.ts';
 
 const namespace = 'bench-gap';
 const valkey = (tag: string) => ({ valkeyImage: { name: 'docker.io/valkey/valkey', tag } });
-/** Of bare failovers: as many as the changes have, so that the longest of one is compared with the longest of the other. */
-const ROUNDS = 3;
+/** Of bare failovers: one for each change, so that the longest of as many is compared with the longest of as many. */
+const ROUNDS = 5;
 const LIMIT_MS = 500;
+/** For scaling: the source of a range is paused the longer the more keys change hands. */
+const KEYS = 200_000;
 
 /**
- * How long a shard takes no writes when something is changed that takes its primary away: one coordinated failover, and
- * nothing on top. The floor is that failover alone, asked for by hand on the same cluster.
+ * How long a shard takes no writes when something is changed that takes its primary away, or slots from it: one coordinated
+ * failover, and nothing on top. The floor is that failover alone, asked for by hand on the same cluster.
  */
 const plannedGap: Bench = {
   name: 'planned-gap',
-  description: 'longest write gap of an upgrade, a restart and a drain, against that of bare CLUSTER FAILOVER calls',
+  description:
+    'longest write gap of an upgrade, restart, scale-out, scale-in and drain, against that of bare CLUSTER FAILOVER calls',
   run: (testbed) =>
     withCluster(
       testbed,
       namespace,
       async (cluster) => {
+        await testbed.progress.step('Lay in keys', async () => layIn(await cluster.primaries(), KEYS));
         await using load = await startLoad({ findSeeds: () => cluster.seeds() });
         const measure = (what: string, change: (cluster: TestCluster) => Promise<void>) =>
           testbed.progress.step(what, async (step) => {
@@ -33,6 +38,8 @@ const plannedGap: Bench = {
         const planned = {
           upgrade: await measure('Upgrade to 9.1', (it) => replaceAll(it, () => it.apply(valkey('9.1')))),
           restart: await measure('Restart', (it) => replaceAll(it, () => restart(it))),
+          'scale-out': await measure('Scale out', (it) => scale(it, 4)),
+          'scale-in': await measure('Scale in', (it) => scale(it, 3)),
           drain: await measure('Drain a node', drain),
         };
         const bare: number[] = [];
@@ -56,6 +63,11 @@ async function replaceAll(cluster: TestCluster, change: () => Promise<void>): Pr
 
 function restart(cluster: TestCluster): Promise<void> {
   return cluster.annotate({ 'valkey.io/restart-at': new Date().toISOString() });
+}
+
+async function scale(cluster: TestCluster, shards: number): Promise<void> {
+  await cluster.scaleTo(shards);
+  await cluster.waitForShards(shards);
 }
 
 async function drain(cluster: TestCluster): Promise<void> {

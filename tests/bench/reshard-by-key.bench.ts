@@ -3,7 +3,7 @@ import { layIn } from '../support/stock.ts';
 import type { TestCluster } from '../support/test-cluster.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
-import { countSlots, growOurs, makeBare, QUARTER, until } from './support/reshard.ts';
+import { countSlots, growOurs, makeBare, QUARTER, readPersistence, until } from './support/reshard.ts';
 import type { Testbed } from './support/testbed.ts';
 
 const namespace = 'bench-by-key';
@@ -12,8 +12,8 @@ const TAG = '8.1';
 
 /**
  * How long it takes to move a quarter of all slots to a fourth shard where Valkey cannot do it by itself. The floor is
- * valkey-cli on plain Valkeys with the same keys, with the pipeline that is best for it. Both from the first slot that has
- * moved to the last.
+ * valkey-cli on plain Valkeys with the same keys and settings, with the pipeline that is best for it. Both from the first
+ * slot that has moved to the last.
  */
 const reshardByKey: Bench = {
   name: 'reshard-by-key',
@@ -25,11 +25,12 @@ const reshardByKey: Bench = {
 };
 
 async function measure({ progress }: Testbed, cluster: TestCluster): Promise<Measurement> {
-  await progress.step('Lay in keys', async () => layIn(await cluster.primaries(), KEYS));
+  const givers = await cluster.primaries();
+  await progress.step('Lay in keys', () => layIn(givers, KEYS));
   const growth = await progress.step('Scale out, ours', () =>
     growOurs(cluster, async (sources) => (await countSlots(sources)) < SLOT_COUNT),
   );
-  const bare = { namespace, name: 'plain', size: 8, tag: TAG };
+  const bare = { namespace, name: 'plain', size: 8, tag: TAG, settings: await readPersistence(givers[0]!) };
   const { sources } = await progress.step('Make plain Valkeys', () => makeBare(cluster.lab, bare, KEYS));
   const floor = await progress.step('Rebalance by valkey-cli', async () => {
     const rebalance = ['--cluster', 'rebalance', `${sources[0]!.ip}:6379`, '--cluster-use-empty-masters'];

@@ -19,22 +19,9 @@ const operator = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io
 beforeAll(() => createRestrictedNamespace(lab, namespace));
 afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
 
-/** By hand, as a person would. */
-const scaleTo = async ({ name }: TestCluster, count: number) => {
-  await lab.kubectl(['-n', namespace, 'scale', `vc/${name}`, `--replicas=${count}`]);
-};
-
-/** Everything is as the spec asks, and nothing is under way. */
+/** Everything is as the spec asks, nothing is under way, and no pod is left over. */
 async function waitForShards(cluster: TestCluster, count: number, replicas = 1): Promise<void> {
-  await cluster.waitFor(
-    `whole with ${count} shards`,
-    ({ metadata, status }) =>
-      status?.observedGeneration === metadata.generation &&
-      status?.masters === `${count}/${count}` &&
-      status.orchestration === undefined &&
-      status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',
-    120_000,
-  );
+  await cluster.waitForShards(count);
   await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(count * (1 + replicas));
 }
 
@@ -103,7 +90,7 @@ describe('on Valkey 9.1', () => {
     const outcome = await underLoad(cluster, {
       fault: async () => {
         story = await watchColumns(cluster, async () => {
-          await scaleTo(cluster, 4);
+          await cluster.scaleTo(4);
           await waitForShards(cluster, 4);
         });
       },
@@ -116,7 +103,7 @@ describe('on Valkey 9.1', () => {
 
   test('4 shards become 3, and nobody remembers the fourth', async () => {
     const outcome = await underLoad(cluster, {
-      fault: () => scaleTo(cluster, 3),
+      fault: () => cluster.scaleTo(3),
       heal: () => waitForShards(cluster, 3),
     });
     expect(outcome.gapMs).toBeLessThan(shortGap(outcome));
@@ -162,7 +149,7 @@ describe('on Valkey 8.1, key by key,', () => {
   test('3 shards become 4 although a source is deleted in mid-move', async () => {
     await underLoad(cluster, {
       fault: async () => {
-        await scaleTo(cluster, 4);
+        await cluster.scaleTo(4);
         await newcomerInMidMove(cluster);
         const [source] = (await cluster.primaries()) as [Member];
         await lab.kubectl(['-n', namespace, 'delete', 'pod', source.pod, '--wait=false']);
@@ -176,7 +163,7 @@ describe('on Valkey 8.1, key by key,', () => {
     const { uid } = (await client.list(pods, operator)).items[0]!.metadata;
     await underLoad(cluster, {
       fault: async () => {
-        await scaleTo(cluster, 3);
+        await cluster.scaleTo(3);
         const hasMoved = async () => (await cluster.primaries()).some(({ self }) => self.slots.count < 4000);
         await expect.poll(hasMoved, { timeout: 60_000, interval: 20 }).toBe(true);
         signalPodProcess(uid, 'node', 'SIGKILL');
@@ -189,9 +176,9 @@ describe('on Valkey 8.1, key by key,', () => {
   test('a spec that is reversed in mid-move leads back', async () => {
     await underLoad(cluster, {
       fault: async () => {
-        await scaleTo(cluster, 4);
+        await cluster.scaleTo(4);
         await newcomerInMidMove(cluster);
-        await scaleTo(cluster, 3);
+        await cluster.scaleTo(3);
       },
       heal: () => waitForShards(cluster, 3),
     });

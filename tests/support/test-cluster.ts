@@ -69,6 +69,11 @@ export class TestCluster {
     await this.lab.apply(JSON.stringify(object));
   }
 
+  /** By hand, as a person would. */
+  async scaleTo(shards: number): Promise<void> {
+    await this.lab.kubectl(['-n', this.namespace, 'scale', `vc/${this.name}`, `--replicas=${shards}`]);
+  }
+
   async annotate(annotations: Record<string, string | null>): Promise<void> {
     await this.client.mergePatch(valkeyClusters, this.ref, { metadata: { annotations } });
   }
@@ -104,6 +109,19 @@ export class TestCluster {
         const isTold = find('Ready')?.observedGeneration === metadata.generation;
         return isTold && find('Ready')?.status === 'True' && find('Progressing')?.status === 'False';
       },
+      withinMs,
+    );
+  }
+
+  /** Waits until there are so many shards, all of them whole, and nothing goes on. */
+  async waitForShards(count: number, withinMs = 120_000): Promise<void> {
+    await this.waitFor(
+      `whole with ${count} shards`,
+      ({ metadata, status }) =>
+        status?.observedGeneration === metadata.generation &&
+        status?.masters === `${count}/${count}` &&
+        status.orchestration === undefined &&
+        status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',
       withinMs,
     );
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lab } from '@valkey-operator/lab';
-import { expectText, parseClusterNodes, SLOT_COUNT } from '@valkey-operator/valkey';
+import { expectMap, expectText, parseClusterNodes, SLOT_COUNT } from '@valkey-operator/valkey';
 import { type BareCluster, createBarePods, findPods, formBareCluster } from '../../support/bare-cluster.ts';
 import { layIn } from '../../support/stock.ts';
 import { call, type Member, type TestCluster } from '../../support/test-cluster.ts';
@@ -25,17 +25,12 @@ export async function growOurs(
 ): Promise<Growth> {
   const sources = await cluster.primaries();
   const start = performance.now();
-  await cluster.lab.kubectl(['-n', cluster.namespace, 'scale', `vc/${cluster.name}`, '--replicas=4']);
+  await cluster.scaleTo(4);
   await until('slots move', () => hasBegun(sources));
   const begun = performance.now();
   await until('three shards have given a quarter', async () => (await countSlots(sources)) <= SLOT_COUNT - QUARTER);
   const moved = performance.now();
-  await cluster.waitFor(
-    'whole',
-    ({ metadata, status }) =>
-      status?.masters === '4/4' && status.observedGeneration === metadata.generation && !status.orchestration,
-    PATIENCE_MS,
-  );
+  await cluster.waitForShards(4, PATIENCE_MS);
   return { moveSeconds: (moved - begun) / 1000, wholeSeconds: (performance.now() - start) / 1000 };
 }
 
@@ -43,6 +38,12 @@ export async function growOurs(
 export async function countSlots(sources: readonly Pick<Member, 'ip'>[]): Promise<number> {
   const counts = await Promise.all(sources.map(async ({ ip }) => (await readSelf(ip)).slots.count));
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** How a node keeps its data, for others to do the same: what arrives is written to disk as well. */
+export async function readPersistence({ ip }: Member): Promise<Record<string, string>> {
+  const found = expectMap(await call(ip, ['CONFIG', 'GET', 'save', 'appendonly', 'appendfsync']));
+  return Object.fromEntries(Array.from(found, ([name, value]) => [expectText(name), expectText(value)]));
 }
 
 /** Eight plain Valkeys with the same keys: three shards, and a fourth without slots, each with a replica. */
