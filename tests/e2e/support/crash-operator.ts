@@ -47,7 +47,7 @@ export class CrashOperator {
   async arm(onLine: (line: PointLine) => void): Promise<void> {
     await this.#patch([{ op: 'add', path: COMMAND, value: ['/usr/local/bin/node', '-e', SUPERVISOR] }]);
     const { pod } = await this.#operators.leader();
-    this.#logs = spawn(join(this.#lab.binaries, 'kubectl'), ['-n', OPERATOR_NAMESPACE, 'logs', '-f', pod], {
+    this.#logs = spawn(join(this.#lab.binaries, 'kubectl'), ['-n', OPERATOR_NAMESPACE, 'logs', '-f', '--tail=0', pod], {
       env: { ...process.env, KUBECONFIG: this.#lab.kubeconfig },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
