@@ -58,7 +58,7 @@ export class CrashTargets {
     if (event === 'done' || moment === 'after') this.#passing.delete(`${point}/before`);
     const target = `${point}/${moment}`;
     const left = this.#left.get(target) ?? 0;
-    if (event === 'done' || left === 0 || this.#passing.has(target)) return;
+    if (event === 'done' || left === 0 || this.isDone || this.#passing.has(target)) return;
     if (moment === 'before') this.#passing.add(target);
     this.#hits += 1;
     if (left > 1) this.#left.set(target, left - 1);
