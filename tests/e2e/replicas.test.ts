@@ -50,6 +50,30 @@ describe('the number of replicas', () => {
     expect(await sharedNodes()).toEqual([]);
   });
 
+  test('leaves primaries where they are, unless the spec wants them spread over the nodes', async () => {
+    const nodes = async () => new Set((await cluster.primaries()).map(({ kubernetesNode }) => kubernetesNode)).size;
+    const primaries = await cluster.primaries();
+    const heir = (await cluster.members()).find(
+      ({ self, kubernetesNode }) =>
+        self.role === 'replica' &&
+        primaries.some((other) => other.self.id !== self.primaryId && other.kubernetesNode === kubernetesNode),
+    )!;
+    const { gapMs, noiseMs } = await underLoad(cluster, {
+      fault: async () => {
+        await call(heir.ip, ['CLUSTER', 'FAILOVER']);
+        await expect.poll(nodes, POLL).toBe(2);
+        await cluster.waitUntilAtRest();
+        expect(await nodes()).toBe(2);
+        await cluster.apply({ replicasPerMaster: 1, rebalancePrimaries: true });
+      },
+      heal: async () => {
+        await expect.poll(nodes, POLL).toBe(3);
+        await cluster.waitUntilAtRest();
+      },
+    });
+    expect(gapMs).toBeLessThan(1000 + 2 * noiseMs);
+  });
+
   test('goes down: primaries on pods that go hand over first, and nobody remembers the gone', async () => {
     for (const replica of (await cluster.members()).filter(({ self }) => self.role === 'replica'))
       if (ordinal(replica) >= 3) await call(replica.ip, ['CLUSTER', 'FAILOVER']);

@@ -101,6 +101,19 @@ describe('on Valkey 9.1', () => {
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4));
   });
 
+  test('4 shards stay 4 while their data would not fit into 3, which is said with the figures', async () => {
+    const before = (await cluster.pods()).map(({ metadata }) => metadata.uid);
+    const fill = await fillUp(cluster, 15);
+    await scaleTo(cluster, 3);
+    const { message } = await cluster.waitForReason('Progressing', ['DataDoesNotFit']);
+    expect(message).toMatch(/does not fit into 3 shards: \d+ MiB are in use.* maxmemory of 24 MiB/);
+    expect((await cluster.pods()).map(({ metadata }) => metadata.uid)).toEqual(before);
+    await scaleTo(cluster, 4);
+    await fill.remove();
+    await waitForShards(cluster, 4);
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4));
+  });
+
   test('4 shards become 3, and nobody remembers the fourth', async () => {
     const outcome = await underLoad(cluster, {
       fault: () => cluster.scaleTo(3),
@@ -185,6 +198,18 @@ describe('on Valkey 8.1, key by key,', () => {
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3));
   });
 });
+
+/** So many MiB of keys on every primary. */
+async function fillUp(cluster: TestCluster, mebibytes: number) {
+  const value = 'x'.repeat(1024 * 1024);
+  const filled = (await cluster.primaries()).flatMap(({ ip, self }) => {
+    const names = Array.from({ length: 1000 }, (_, number) => `fill:${number}`);
+    const keys = names.filter((name) => self.slots.has(keySlot(name))).slice(0, mebibytes);
+    return keys.map((key) => ({ ip, key }));
+  });
+  for (const { ip, key } of filled) await call(ip, ['SET', key, value]);
+  return { remove: () => Promise.all(filled.map(({ ip, key }) => call(ip, ['DEL', key]))) };
+}
 
 async function ownerOf(cluster: TestCluster, slot: number): Promise<Member> {
   return (await cluster.primaries()).find(({ self }) => self.slots.has(slot))!;

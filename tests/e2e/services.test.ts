@@ -117,6 +117,17 @@ describe('volumes', () => {
     expect(await lives()).toEqual(livesBefore);
   });
 
+  test('of pods that are not wanted any more stay, or go, by the deletion policy', async () => {
+    const lone = { pvc: { storageSize: '96Mi' }, replicasPerMaster: 0 };
+    await cluster.apply(lone);
+    await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(3);
+    await cluster.waitUntilAtRest();
+    expect(await sizes()).toHaveLength(6);
+    await cluster.apply({ ...lone, deletionPolicy: 'Delete' });
+    await expect.poll(async () => (await sizes()).length, POLL).toBe(3);
+    await cluster.waitUntilReady();
+  });
+
   test('never shrink', async () => {
     await expect(cluster.apply({ pvc: { storageSize: '64Mi' } })).rejects.toThrow(
       'must not shrink: a volume can only grow; restore a backup into a new deployment to use smaller volumes',

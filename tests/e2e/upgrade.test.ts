@@ -34,13 +34,19 @@ describe('a roll', () => {
     expect(await roll(cluster, () => cluster.apply({ ...kept, ...image('8.1') }))).toEqual([line('8.1')]);
   });
 
-  test('by a ValkeyUpgrade to 9.1 does too, and tells how far each shard is', async () => {
+  test('by a ValkeyUpgrade to 9.1 does too, and tells how far each shard is; a second one waits', async () => {
     const running = await roll(cluster, async () => {
       await askFor('leap', '9.1');
+      await expect.poll(async () => (await findUpgrade('leap'))?.status?.phase, POLL).toBe('Running');
+      await askFor('second', '9.1');
+      await expect.poll(async () => (await findUpgrade('second'))?.status?.phase, POLL).toBe('Queued');
+      expect((await findUpgrade('second'))?.status?.conditions?.[0]?.message).toMatch(/leap/);
       await expect.poll(async () => (await findUpgrade('leap'))?.status?.phase, POLL).toBe('Succeeded');
     });
     expect(running).toEqual([line('9.1')]);
     expect((await findUpgrade('leap'))?.status).toMatchObject({ shardsDone: 3 });
+    // The first has brought what it asked for.
+    await expect.poll(async () => (await findUpgrade('second'))?.status?.phase, POLL).toBe('Failed');
   });
 
   test('by a ValkeyUpgrade leaves the spec as it is; that it follows later restarts nothing', async () => {
