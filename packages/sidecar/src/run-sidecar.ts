@@ -6,6 +6,7 @@ import { readNodesConf } from './bus-addresses.ts';
 import { CurrentSettings } from './current-settings.ts';
 import type { Environment } from './environment.ts';
 import { setFirstSettings } from './first-settings.ts';
+import { keepHeapSmall } from './keep-heap-small.ts';
 import type { Log } from './log.ts';
 import { nextLookMs } from './look-interval.ts';
 import { rememberMembership } from './membership.ts';
@@ -69,6 +70,8 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
   });
   rememberMembership(watch, memory);
   awaitBirth({ watch, nodeTimeoutMs: readNodeTimeoutMs, log });
+
+  watch.subscribe(keepHeapSmall());
 
   await ensureFifo(paths.conf);
   const gated = gate.run();

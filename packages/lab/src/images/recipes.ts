@@ -33,7 +33,7 @@ export const apps: App[] = [
   {
     name: 'sidecar',
     entry: join(PROJECT, 'packages/sidecar/src/main.ts'),
-    nodeFlags: ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0', '--heap-growing-percent=20'],
+    nodeFlags: ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0', '--expose-gc'],
     // For the start gate: Node has no call that makes a FIFO, and the postStart hook is `find -exec mkfifo`.
     programs: {
       packages: ['coreutils', 'findutils', 'libselinux1', 'libpcre2-8-0'],
