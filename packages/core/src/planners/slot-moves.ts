@@ -93,7 +93,7 @@ export function orderMove(topology: Topology, { from, to, slots }: SlotMove, by?
   if (!source || target?.pod.ip === undefined || target.pod.deletionTimestamp || source.pod.deletionTimestamp)
     return [];
   const method = by ?? ([source, target].every(isAtomic) ? 'atomic' : 'by-key');
-  // A node calls the cluster down for the first two seconds of its life, and serves no slot that it may have got by then.
+  // A node that has not heard of the others yet calls the cluster down, and serves no slot that it may have got by then.
   if (!knows(source, target) || !target.cluster.stateOk) return [];
   const address = { nodeId: to, ip: target.pod.ip, port: ports.valkey, busPort: ports.valkeyBus };
   const command = { do: 'moveSlots', slots: slots.toString(), target: address, method } as const;
