@@ -109,11 +109,11 @@ describe('on Valkey 9.1', () => {
   test('4 shards stay 4 while their data would not fit into 3, which is said with the figures', async () => {
     const before = (await cluster.pods()).map(({ metadata }) => metadata.uid);
     const fill = await fillUp(cluster, 45);
-    await scaleTo(cluster, 3);
+    await cluster.scaleTo(3);
     const { message } = await cluster.waitForReason('Progressing', ['DataDoesNotFit']);
     expect(message).toMatch(/does not fit into 3 shards: \d+ MiB are in use.* maxmemory of 64 MiB/);
     expect((await cluster.pods()).map(({ metadata }) => metadata.uid)).toEqual(before);
-    await scaleTo(cluster, 4);
+    await cluster.scaleTo(4);
     await fill.remove();
     await waitForShards(cluster, 4);
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK.nine));
