@@ -1,3 +1,4 @@
+import type { ValkeyClusterStatus } from '@valkey-operator/api';
 import { pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { expectArray, expectText, keySlot, SLOT_COUNT } from '@valkey-operator/valkey';
@@ -109,6 +110,7 @@ describe('on Valkey 9.1', () => {
   test('4 shards stay 4 while their data would not fit into 3, which is said with the figures', async () => {
     const before = (await cluster.pods()).map(({ metadata }) => metadata.uid);
     const fill = await fillUp(cluster, 45);
+    await expect.poll(() => heardOf(cluster, 45), POLL).toBe(4);
     await cluster.scaleTo(3);
     const { message } = await cluster.waitForReason('Progressing', ['DataDoesNotFit']);
     expect(message).toMatch(/does not fit into 3 shards: \d+ MiB are in use.* maxmemory of 64 MiB/);
@@ -214,6 +216,14 @@ async function fillUp(cluster: TestCluster, mebibytes: number) {
   });
   for (const { ip, key } of filled) await call(ip, ['SET', key, value]);
   return { remove: () => Promise.all(filled.map(({ ip, key }) => call(ip, ['DEL', key]))) };
+}
+
+/** How many nodes that are said to use so many MiB are primaries. */
+async function heardOf({ name }: TestCluster, mebibytes: number): Promise<number> {
+  const { stdout } = await lab.kubectl(['-n', namespace, 'get', 'vcs', `${name}-status`, '-o', 'json']);
+  const { status } = JSON.parse(stdout) as ValkeyClusterStatus;
+  const full = (status?.nodes ?? []).filter(({ usedMemoryBytes = 0 }) => usedMemoryBytes > mebibytes * 1024 * 1024);
+  return full.filter(({ role }) => role === 'primary').length;
 }
 
 async function ownerOf(cluster: TestCluster, slot: number): Promise<Member> {

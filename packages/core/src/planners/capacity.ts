@@ -18,7 +18,7 @@ export function refuseOverflow({ topology }: PlanView): Decision | undefined {
   if (limits.length === 0 || share <= least) return undefined;
   const message =
     `The data does not fit into ${wantedShards} shards: ${inMebibytes(used)} MiB are in use, so each primary would need ` +
-    `${inMebibytes(share)} MiB and has a maxmemory of ${inMebibytes(least)} MiB. Nothing was changed. ` +
+    `${inMebibytes(share)} MiB and has a maxmemory of ${inMebibytes(least)} MiB. No slot is moved. ` +
     'Raise maxmemory and the memory of the pods, delete data, or set spec.masterCount back.';
   return { reason: 'DataDoesNotFit', message, held: true };
 }
