@@ -31,7 +31,7 @@ test('the sidecar starts Node with the flags that keep it small', () => {
     '--lite-mode',
     '--max-semi-space-size=1',
     '--v8-pool-size=0',
-    '--heap-growing-percent=20',
+    '--expose-gc',
     '/app/main.cjs',
   ]);
 });
