@@ -116,7 +116,8 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
   const slotless = members.filter((member) => isPrimary(member) && !owned.has(member.id));
   const seeds = chooseSeeds(slotless, shards, {
     expectation,
-    missing: expectation.formed ? expectation.wantedShards - owned.size : 0,
+    // Where nobody has slots there is nobody to get them from: that is a birth, and for planBirth to see to.
+    missing: expectation.formed && shards.length > 0 ? expectation.wantedShards - owned.size : 0,
     followers: (id) => replicasOf(id).length,
   });
   const newborn = seeds.map((primary) => ({

@@ -75,6 +75,19 @@ describe('a snapshot', () => {
     expect((await pods('former-cluster-uid')).snapshot.pods).toHaveLength(0);
   });
 
+  test('does not have them when their StatefulSet is gone already', async () => {
+    const controller = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'demo', uid: 'gone-uid', controller: true };
+    const pods = (creationTimestamp: string) =>
+      observe((api) => {
+        const metadata = { ...aPod('demo-0').metadata, creationTimestamp, ownerReferences: [controller] };
+        api.put(`${CORE}/pods/demo-0`, { metadata });
+      });
+    const { creationTimestamp = '' } = aCluster().metadata;
+    expect((await pods(creationTimestamp)).snapshot.pods).toHaveLength(1);
+    const earlier = new Date(Date.parse(creationTimestamp) - 1000).toISOString();
+    expect((await pods(earlier)).snapshot.pods).toHaveLength(0);
+  });
+
   test("has somebody's own object that bears a name the cluster needs, which no cache shows", async () => {
     const { snapshot, asked } = await observe((api) => api.put(STATEFUL_SET, { kind: 'StatefulSet' }) && undefined);
     expect(snapshot.children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(['StatefulSet demo']);

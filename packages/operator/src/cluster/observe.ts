@@ -82,14 +82,15 @@ function effectiveSpec(caches: Caches, operatorNamespace: string, cluster: Valke
   return resolveEffectiveSpec(builtInDefaults, defaultsOf(operatorNamespace), defaultsOf(namespace), cluster.spec);
 }
 
-/** Without the last pods of a deleted cluster of the same name: their StatefulSet has another owner. */
+/** Without the last pods of a deleted cluster of the same name: their StatefulSet has another owner, or is gone before them. */
 function viewPods({ caches, reports, sessions }: ObserveContext, cluster: Live<ValkeyCluster>, pods: Live<Pod>[]) {
   const zones = new Map(caches.kubernetesNodes.list().map((node) => [node.metadata.name, zoneOf(node)]));
   const { namespace } = cluster.metadata;
   const isForeign = (pod: Live<Pod>): boolean => {
     const controller = controllerOf(pod);
     const set = controller && caches.children.get(controller.kind)?.get({ namespace, name: controller.name });
-    return set !== undefined && set.metadata.uid === controller?.uid && !isControlledBy(set, cluster);
+    if (set && set.metadata.uid === controller?.uid) return !isControlledBy(set, cluster);
+    return bornAt(pod) < bornAt(cluster);
   };
   return pods
     .filter((pod) => !isForeign(pod))
@@ -98,6 +99,10 @@ function viewPods({ caches, reports, sessions }: ObserveContext, cluster: Live<V
       const report = reports.view(uid, sessions.find(uid) !== undefined);
       return viewPod(pod, { zones, report, reportedIp: reports.addressOf(uid) });
     });
+}
+
+function bornAt({ metadata }: KubeObject): number {
+  return Date.parse(metadata.creationTimestamp ?? '');
 }
 
 function viewCertificates(
