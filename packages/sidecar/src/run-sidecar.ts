@@ -69,7 +69,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     },
   });
   rememberMembership(watch, memory);
-  awaitBirth({ watch, nodeTimeoutMs: readNodeTimeoutMs, log });
+  awaitBirth(watch, log);
 
   watch.subscribe(keepHeapSmall());
 

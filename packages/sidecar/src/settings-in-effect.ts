@@ -12,13 +12,12 @@ import {
 import type { Node } from './commands/effect.ts';
 import type { MemoryFiles } from './node-memory.ts';
 import type { NodeSettings } from './settings.ts';
-import type { ValkeyWatch } from './valkey-watch.ts';
 
 type Call = (...args: string[]) => Promise<RespValue>;
 type Values = Readonly<Record<string, string>>;
 
 export interface SettingsInEffectOptions {
-  readonly node: Pick<Node, 'call' | 'refresh'> & Pick<ValkeyWatch, 'facts'>;
+  readonly node: Pick<Node, 'call' | 'refresh'>;
   readonly memory: Pick<MemoryFiles, 'current' | 'update'>;
   /** Directives that are not in the settings but belong to the node: they are watched, and put back, with them. */
   readonly owned: readonly string[];
@@ -26,7 +25,7 @@ export interface SettingsInEffectOptions {
 
 /** Reports may be made in quick succession; so often it is worth asking whether somebody has changed a setting. */
 const LOOK_AGAIN_MS = 10_000;
-/** The sidecar itself makes it long until the node is born (await-birth.ts). */
+/** The sidecar itself makes it short for a moment (short-rejoin.ts). */
 const RESTLESS = 'cluster-node-timeout';
 
 /**
@@ -72,7 +71,7 @@ export class SettingsInEffect {
     if (Date.now() - this.#lookedAt < LOOK_AGAIN_MS) return;
     this.#lookedAt = Date.now();
     const { running } = this.#options.memory.current;
-    if (!running?.values || this.#options.node.facts?.cluster?.unborn) return;
+    if (!running?.values) return;
     const now = await readValues(this.#call, Object.keys(running.values));
     this.#drift = findDrift(running.values, now);
   }

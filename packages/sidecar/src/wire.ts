@@ -12,6 +12,7 @@ import { serveHttp } from './http.ts';
 import type { Log } from './log.ts';
 import { renderMetrics } from './metrics.ts';
 import type { MemoryFiles } from './node-memory.ts';
+import { readNodeTimeoutMs } from './node-timeout.ts';
 import { OperatorLink } from './operator-link.ts';
 import { paths, ports } from './paths.ts';
 import { createProbeRoutes } from './probes.ts';
@@ -85,6 +86,7 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
     memory,
     settings: settingsInEffect,
     isTerminating,
+    nodeTimeoutMs: readNodeTimeoutMs,
   });
   const executor = new CommandExecutor({
     handlers: logCommands(log, (outcome) => increase(commands, outcome ?? 'done'), handlers),

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { CommandSchema, FailoverMode, FailureReason, RefusalReason } from '@valkey-operator/rpc';
 import type { CommandHandler, CommandKind, CommandPayload } from '@valkey-operator/rpc/sidecar';
 import { ValkeyError } from '@valkey-operator/valkey';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { aNode } from '../testing/cluster-nodes.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
@@ -69,25 +69,41 @@ describe('meet', () => {
 describe('slots', () => {
   it('are added where they are missing, and only there', async () => {
     const node = new ScriptedNode({ myself: primary });
-    await run(addSlots(node), 'addSlots', {
-      slots: [
-        { start: 50, end: 149 },
-        { start: 200, end: 200 },
-      ],
-    });
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      {
+        slots: [
+          { start: 50, end: 149 },
+          { start: 200, end: 200 },
+        ],
+      },
+    );
     expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 100 149 200 200']);
   });
 
   it('that are there already need nothing', async () => {
     const node = new ScriptedNode({ myself: primary });
-    expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toMatchObject(unchanged);
+    expect(
+      await run(
+        addSlots(node, async () => 5000),
+        'addSlots',
+        { slots: [{ start: 0, end: 99 }] },
+      ),
+    ).toMatchObject(unchanged);
     expect(node.commands).toEqual([]);
   });
 
   it('come to an unborn node in one transaction: it leaves one stand-in, takes from the other, and tells all', async () => {
     const standIns = [aNode('leader'), aNode('owner', { slots: '0' })];
     const node = new ScriptedNode({ myself: aNode('me', { myself: true }), unborn: true, standIns }, answerExec);
-    expect(await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 99 }] })).toBeUndefined();
+    expect(
+      await run(
+        addSlots(node, async () => 5000),
+        'addSlots',
+        { slots: [{ start: 0, end: 99 }] },
+      ),
+    ).toBeUndefined();
     expect(node.commands).toEqual([
       'MULTI',
       BECOME_PRIMARY.join(' '),
@@ -99,15 +115,43 @@ describe('slots', () => {
     ]);
   });
 
+  it('come late with a short node timeout until the node serves', async () => {
+    const late = {
+      myself: aNode('me', { myself: true }),
+      unborn: true,
+      standIns: [aNode('leader')],
+      state: 'fail',
+    } as const;
+    const node = new ScriptedNode(late, (command, it) => {
+      if (command === 'EXEC') it.show({ state: 'ok', unborn: false });
+      return answerExec(command);
+    });
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 0, end: 99 }] },
+    );
+    expect(node.commands.slice(0, 2)).toEqual(['CONFIG SET cluster-node-timeout 500', 'MULTI']);
+    await vi.waitFor(() => expect(node.commands.at(-1)).toBe('CONFIG SET cluster-node-timeout 5000'));
+  });
+
   it('that a stand-in still owns are taken from it', async () => {
     const node = new ScriptedNode({ myself: primary, standIns: [aNode('owner', { slots: '100' })] }, answerExec);
-    await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 199 }] });
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 100, end: 199 }] },
+    );
     expect(node.commands).toEqual(['MULTI', 'CLUSTER DELSLOTSRANGE 100 100', 'CLUSTER ADDSLOTSRANGE 100 199', 'EXEC']);
   });
 
   it('come with an epoch where the node has none', async () => {
     const node = new ScriptedNode({ myself: aNode('me', { myself: true, configEpoch: 0 }) }, answerExec);
-    await run(addSlots(node), 'addSlots', { slots: [{ start: 0, end: 9 }] });
+    await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 0, end: 9 }] },
+    );
     expect(node.commands).toEqual(['MULTI', 'CLUSTER ADDSLOTSRANGE 0 9', 'CLUSTER BUMPEPOCH', 'EXEC']);
   });
 
@@ -116,20 +160,32 @@ describe('slots', () => {
     const node = new ScriptedNode({ myself: { ...primary, configEpoch: 0 } }, (command) =>
       command === 'EXEC' ? [refusal, 'BUMPED 4'] : undefined,
     );
-    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 199 }] });
+    const outcome = await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 100, end: 199 }] },
+    );
     expect(outcome).toMatchObject({ value: { message: 'ERR Slot 0 is already busy' } });
   });
 
   it('that another owns are refused in the words of Valkey', async () => {
     const node = new ScriptedNode({ myself: primary }, () => new ValkeyError('ERR Slot 100 is already busy'));
-    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 100, end: 100 }] });
+    const outcome = await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 100, end: 100 }] },
+    );
     expect(outcome).toMatchObject({ value: { message: 'ERR Slot 100 is already busy' } });
     expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
   });
 
   it('that do not exist are refused before anything is done', async () => {
     const node = new ScriptedNode({ myself: primary });
-    const outcome = await run(addSlots(node), 'addSlots', { slots: [{ start: 9, end: 16_384 }] });
+    const outcome = await run(
+      addSlots(node, async () => 5000),
+      'addSlots',
+      { slots: [{ start: 9, end: 16_384 }] },
+    );
     expect(outcome).toMatchObject({ case: 'refusal', value: { reason: RefusalReason.INVALID } });
     expect(node.commands).toEqual([]);
   });

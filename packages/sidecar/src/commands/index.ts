@@ -25,14 +25,15 @@ export interface CommandDependencies {
   readonly memory: MemoryFiles;
   readonly settings: SettingsInEffect;
   readonly isTerminating: () => boolean;
+  readonly nodeTimeoutMs: () => Promise<number>;
 }
 
 /** Everything the operator can order. The guard of a command has been checked when its handler is called. */
 export function createHandlers(dependencies: CommandDependencies): CommandHandlers {
-  const { watch, mover, gate, memory, settings, isTerminating } = dependencies;
+  const { watch, mover, gate, memory, settings, isTerminating, nodeTimeoutMs } = dependencies;
   const handlers: CommandHandlers = {
     meet: meet(watch),
-    addSlots: addSlots(watch),
+    addSlots: addSlots(watch, nodeTimeoutMs),
     deleteSlots: deleteSlots(watch),
     replicate: replicate(watch),
     failover: failover(watch),

@@ -3,14 +3,17 @@ import { done } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { ClusterFacts } from '../valkey-facts.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
+import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
 
-export const addSlots = (node: Node) =>
+export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
   handler<'addSlots'>(async ({ slots }) => {
     const cluster = await lookAtCluster(node);
     const missing = toSlotSet(slots).difference(cluster.myself.slots);
     if (missing.isEmpty) return done({ unchanged: true });
-    if (cluster.unborn) await atOnce(node, beBorn(cluster, missing));
+    const bear = () => atOnce(node, beBorn(cluster, missing));
+    if (isKeptWaiting(cluster)) await withShortRejoin(node, await nodeTimeoutMs(), bear);
+    else if (cluster.unborn) await bear();
     else
       await atOnce(node, [...free(cluster, missing), rangeCommand('ADDSLOTSRANGE', missing), ...firstEpoch(cluster)]);
   });
