@@ -218,6 +218,23 @@ describe('replicate', () => {
     expect(node.commands).toEqual(['CLUSTER REPLICATE p']);
   });
 
+  it('is followed by looks until the link is up, which the command does not wait for', async () => {
+    let looks = 0;
+    const node = new ScriptedNode({ myself: aNode('me', { myself: true }), peers: [aNode('p')] }, (_command, it) => {
+      it.show({ myself: replicaOf('p'), link: { up: false } });
+      return undefined;
+    });
+    const watched = Object.assign(node, {
+      refresh: ((refresh) => async () => {
+        if ((looks += 1) === 6) node.show({ link: { up: true } });
+        return refresh();
+      })(node.refresh.bind(node)),
+    });
+    await run(replicate(watched), 'replicate', { primaryId: 'p' });
+    expect(looks).toBeLessThan(6);
+    await vi.waitFor(() => expect(looks).toBe(6));
+  });
+
   it('waits until the other is known as a primary', async () => {
     const myself = aNode('me', { myself: true });
     const node = new ScriptedNode({ myself, peers: [aNode('p', { role: 'replica' })] });
