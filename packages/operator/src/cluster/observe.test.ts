@@ -82,7 +82,7 @@ describe('a snapshot', () => {
         const metadata = { ...aPod('demo-0').metadata, creationTimestamp, ownerReferences: [controller] };
         api.put(`${CORE}/pods/demo-0`, { metadata });
       });
-    const { creationTimestamp = '' } = aCluster().metadata;
+    const { creationTimestamp } = aCluster().metadata;
     expect((await pods(creationTimestamp)).snapshot.pods).toHaveLength(1);
     const earlier = new Date(Date.parse(creationTimestamp) - 1000).toISOString();
     expect((await pods(earlier)).snapshot.pods).toHaveLength(0);
