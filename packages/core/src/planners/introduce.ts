@@ -26,10 +26,10 @@ export function planIntroductions({ topology }: PlanView): Decision | undefined 
   return {
     reason: 'NodeUnreachable',
     message: `${listNames(names)} and ${hub.pod.name} do not know each other by their present addresses and are being introduced.`,
-    stages: stagesOf(forgetEverywhere(rivals.filter((rival) => !blocked.includes(rival))), [
-      ...introduce(hub, welcome),
-      ...estranged.flatMap((member) => introduce(member, [hub])),
-    ]),
+    stages: stagesOf(
+      forgetEverywhere(rivals.filter((rival) => !blocked.includes(rival))),
+      acquaint(hub, [...welcome, ...estranged]),
+    ),
   };
 }
 

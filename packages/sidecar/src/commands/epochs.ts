@@ -3,9 +3,8 @@ import { handler, lookAtCluster, type Node } from './effect.ts';
 
 export const setConfigEpoch = (node: Node) =>
   handler<'setConfigEpoch'>(async ({ epoch }) => {
-    const { myself, unborn } = await lookAtCluster(node);
-    // One that is yet to be born brings an epoch of its own, which comes into effect with its first slots.
-    if (unborn || BigInt(myself.configEpoch) === epoch) return done({ unchanged: true });
+    const { myself } = await lookAtCluster(node);
+    if (BigInt(myself.configEpoch) === epoch) return done({ unchanged: true });
     await node.call('CLUSTER', 'SET-CONFIG-EPOCH', String(epoch));
   });
 

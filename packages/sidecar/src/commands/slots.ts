@@ -1,10 +1,10 @@
 import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
-import type { ClusterFacts } from '../valkey-facts.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
-import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
+import type { ClusterFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
+import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
 
 export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
   handler<'addSlots'>(async ({ slots }) => {
