@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { deriveEvents } from './derive-events.ts';
+import { deriveEvents, type Look } from './derive-events.ts';
 import { aNode } from './testing/cluster-nodes.ts';
 import { aView, NOW, someFacts } from './testing/valkey-facts.ts';
 
-const primary = { view: aView(), facts: someFacts() };
-const kinds = (...looks: Parameters<typeof deriveEvents>) => deriveEvents(...looks).map((event) => event.case);
+const primary = { view: aView(), facts: someFacts(), isWatched: false };
+type Seen = Partial<Look> & Pick<Look, 'view'>;
+const kinds = (...looks: [Seen, Seen]) => {
+  const [before, after] = looks.map((look) => ({ facts: undefined, isWatched: false, ...look }));
+  return deriveEvents(before!, after!).map((event) => event.case);
+};
 
 describe('what happened between two looks', () => {
   it('is nothing when nothing has changed', () => {
@@ -13,7 +17,19 @@ describe('what happened between two looks', () => {
 
   it('is a role that changed', () => {
     const myself = aNode('me', { myself: true, primaryId: 'other' });
-    expect(kinds(primary, { view: aView(), facts: someFacts({ myself, link: {} }) })).toEqual(['roleChanged']);
+    expect(kinds(primary, { view: aView(), facts: someFacts({ myself, link: {} }) })).toEqual([
+      'roleChanged',
+      'tableChanged',
+    ]);
+  });
+
+  it('is slots or nodes that somebody took away or brought, unless a session sees it anyway', () => {
+    const robbed = someFacts({ myself: aNode('me', { myself: true, slots: '0-96' }) });
+    const joined = someFacts({ peers: [aNode('stranger', {})] });
+    for (const facts of [robbed, joined]) {
+      expect(kinds(primary, { view: aView(), facts })).toEqual(['tableChanged']);
+      expect(kinds(primary, { view: aView(), facts, isWatched: true })).toEqual([]);
+    }
   });
 
   it('is a cluster that failed, with the readiness that goes with it', () => {

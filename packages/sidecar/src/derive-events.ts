@@ -9,6 +9,8 @@ import type { ProcessView } from './valkey-watch.ts';
 export interface Look {
   readonly view: ProcessView;
   readonly facts: ValkeyFacts | undefined;
+  /** By a session, which hears of every change of the table anyway. */
+  readonly isWatched: boolean;
 }
 
 /** What happened between two looks that the operator should hear of at once. Not knowing is no change. */
@@ -30,7 +32,7 @@ function processEvents(before: Look, { view, facts }: Look): EventKind[] {
   return events;
 }
 
-function clusterEvents({ facts: before }: Look, { facts: after }: Look): EventKind[] {
+function clusterEvents({ facts: before }: Look, { facts: after, isWatched }: Look): EventKind[] {
   const events: EventKind[] = [];
   const [from, to] = [before?.cluster, after?.cluster];
   if (!from || !to) return events;
@@ -43,7 +45,14 @@ function clusterEvents({ facts: before }: Look, { facts: after }: Look): EventKi
       value: { from: stateOf(from.info.state), to: stateOf(to.info.state) },
     });
   }
+  if (!isWatched && tableOf(from) !== tableOf(to)) events.push({ case: 'tableChanged', value: {} });
   return events;
+}
+
+/** Who is in the cluster, whom each follows, and who has which slots: what somebody may have changed by hand. */
+function tableOf({ nodes }: NonNullable<ValkeyFacts['cluster']>): string {
+  const rows = nodes.map(({ id, ip, primaryId, slots }) => [id, ip, primaryId, slots].join());
+  return rows.toSorted().join('\n');
 }
 
 function readinessEvents(before: Look, after: Look): EventKind[] {

@@ -7,13 +7,14 @@ export interface FollowDependencies {
   readonly watch: ValkeyWatch;
   readonly events: Pick<EventOutbox, 'add'>;
   readonly log: Log;
+  readonly isWatched: () => boolean;
 }
 
 /** After each look at Valkey: tell the operator what has happened. */
-export function followLooks({ watch, events, log }: FollowDependencies): void {
-  let last: Look = { view: watch.view, facts: watch.facts };
+export function followLooks({ watch, events, log, isWatched }: FollowDependencies): void {
+  let last: Look = { view: watch.view, facts: watch.facts, isWatched: false };
   watch.subscribe(() => {
-    const look = { view: watch.view, facts: watch.facts };
+    const look = { view: watch.view, facts: watch.facts, isWatched: isWatched() };
     for (const event of deriveEvents(last, look)) {
       log.info('event', { event: event.case, phase: look.view.phase });
       events.add(event);

@@ -104,7 +104,7 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
     leaderEpoch: () => executor.leaderEpoch,
     isStopping: isTerminating,
   });
-  followLooks({ watch, events: operator.events, log });
+  followLooks({ watch, events: operator.events, log, isWatched: () => reports.isWatched });
 
   const metrics = () =>
     renderMetrics({
