@@ -1,7 +1,9 @@
+import { useSlimHeaders } from '@valkey-operator/rpc/slim-headers';
 import { createLogger } from './log.ts';
 import { runOperator } from './operator.ts';
 import { parseOptions } from './options.ts';
 
+useSlimHeaders();
 const options = parseOptions(process.argv.slice(2), process.env);
 if ('print' in options) {
   console.log(options.print);

@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { parseClusterNodes, type ClusterNode } from '@valkey-operator/valkey';
+import type { NodesConfReader } from './valkey-facts.ts';
 
 /**
  * Valkey tells every client, its sidecar too, the addresses that nodes announce to clients. Those among nodes are only in
@@ -14,7 +15,18 @@ export function withBusAddresses(nodes: readonly ClusterNode[], saved: readonly 
   });
 }
 
-export async function readNodesConf(file: string): Promise<ClusterNode[]> {
+/** Looks are many and changes few: the file is read only when Valkey has put a new one in its place. */
+export function createNodesConfReader(file: string): NodesConfReader {
+  let last: { readonly version: string; readonly nodes: readonly ClusterNode[] } = { version: '', nodes: [] };
+  return async () => {
+    const found = await stat(file).catch(() => undefined);
+    const version = found ? [found.ino, found.mtimeMs, found.size].join() : '';
+    if (version !== last.version) last = { version, nodes: await readNodesConf(file) };
+    return last.nodes;
+  };
+}
+
+async function readNodesConf(file: string): Promise<ClusterNode[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
   return text.includes('client-ipv4=') ? parseClusterNodes(text) : [];
 }

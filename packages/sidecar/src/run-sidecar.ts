@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { useSlimHeaders } from '@valkey-operator/rpc/slim-headers';
 import { connect } from '@valkey-operator/valkey/connection';
 import { aborted } from './aborted.ts';
 import { awaitBirth } from './await-birth.ts';
-import { readNodesConf } from './bus-addresses.ts';
+import { createNodesConfReader } from './bus-addresses.ts';
 import { CurrentSettings } from './current-settings.ts';
 import type { Environment } from './environment.ts';
 import { setFirstSettings } from './first-settings.ts';
@@ -42,7 +43,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     connect: (signal) =>
       connect({ address: { path: paths.socket }, timeoutMs: CONNECT_TIMEOUT_MS, clientName: 'sidecar', signal }),
     nextLookMs: (view, facts, unchangedMs) => nextLookMs(view, facts, unchangedMs, wire?.isWatched ?? false),
-    readNodesConf: () => readNodesConf(paths.nodesConf),
+    readNodesConf: createNodesConfReader(paths.nodesConf),
     onFirstAnswer: async (connection, facts) => {
       await setFirstSettings(connection, facts, { nodeTimeoutMs: await readNodeTimeoutMs(), log });
       await settingsInEffect.noteFirstAnswer((...args) => connection.call(args, { timeoutMs: CONNECT_TIMEOUT_MS }));
@@ -80,6 +81,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
     const longEnough = sleep(WIRE_BY_MS, undefined, { ref: false });
     await Promise.race([answered.promise, longEnough, aborted(ended), gated]);
   }
+  useSlimHeaders();
   const { openWire } = await import('./wire.ts');
   wire = await openWire({ environment, log, memory, settings, settingsInEffect, watch, gate }, ended);
   await Promise.race([aborted(ended), gated]);

@@ -10,9 +10,11 @@ export const GRACE_SECONDS = 60;
 
 /**
  * Valkey's container is started when this has ended, while the sidecar itself is still loading: all that Valkey needs is a
- * FIFO to wait at (ADR 0016). mkfifo fails when the sidecar was restarted and the FIFO is there; find does not mind.
+ * FIFO to wait at (ADR 0016), and the sidecar another one for the start after it. mkfifo fails when the sidecar was restarted
+ * and the FIFO is there; find does not mind.
  */
-const MAKE_START_GATE = 'find /run/valkey -maxdepth 0 -exec mkfifo -m 0660 /run/valkey/valkey.conf ;'.split(' ');
+const MAKE_START_GATE =
+  'find /run/valkey -maxdepth 0 -exec mkfifo -m 0660 /run/valkey/valkey.conf /run/valkey/valkey.conf.next ;'.split(' ');
 
 const RESTRICTED = {
   allowPrivilegeEscalation: false,

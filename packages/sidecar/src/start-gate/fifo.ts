@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A FIFO that is there is kept: the hook of the container makes it, and a Valkey may wait at it already. */
+/** A FIFO that is there is kept: the hook of the container made it, and a Valkey may wait at it already. */
 export async function ensureFifo(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isFIFO()) return;
@@ -18,12 +18,12 @@ export async function ensureFifo(path: string): Promise<void> {
 
 /**
  * Puts a new FIFO in the place of the one that a Valkey has open. Each FIFO serves one start: a second writer on the first
- * one would be taken for the next start while Valkey still reads, and give it its configuration twice.
+ * one would be taken for the next start while Valkey still reads, and give it its configuration twice. The hook has made one
+ * in advance: a first start need not wait for a program that makes it while all the pods of a cluster are busy starting.
  */
 export async function renewFifo(path: string): Promise<void> {
   const next = `${path}.next`;
-  await rm(next, { force: true });
-  await makeFifo(next);
+  await ensureFifo(next);
   await rename(next, path);
 }
 
