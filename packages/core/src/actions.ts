@@ -99,6 +99,8 @@ export type NodeCommand =
         readonly busPort: number;
       };
       readonly method: 'atomic' | 'by-key';
+      /** Atomic: the most keys that change hands at once. */
+      readonly keysAtOnce: number;
     }
   | { readonly do: 'cancelMove' }
   | { readonly do: 'closeSlots'; readonly slots: string }

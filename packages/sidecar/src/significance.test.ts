@@ -10,9 +10,14 @@ const tell = (cluster: Cluster) =>
   significanceOf(create(NodeReportSchema, { cluster: { role: Role.PRIMARY, ...cluster } }));
 
 describe('what is worth telling at once', () => {
-  it('is who owns which slots, as long as none is open', () => {
+  it('is which slots the node itself owns, as long as none is open, but not those of others', () => {
     expect(tell({ slots: '0-9' })).not.toBe(tell({ slots: '0-8' }));
-    expect(tell({ nodes: [{ id: 'a', slots: '0-9' }] })).not.toBe(tell({ nodes: [{ id: 'a', slots: '0-8' }] }));
+    expect(tell({ nodes: [{ id: 'a', slots: '0-9' }] })).toBe(tell({ nodes: [{ id: 'a', slots: '0-8' }] }));
+  });
+
+  it('is who is there, and how many slots have an owner', () => {
+    expect(tell({ nodes: [{ id: 'a' }] })).not.toBe(tell({ nodes: [{ id: 'a' }, { id: 'b' }] }));
+    expect(tell({ slotsAssigned: 16_384 })).not.toBe(tell({ slotsAssigned: 16_381 }));
   });
 
   it('is that slots are open, but not which and not what becomes of them', () => {

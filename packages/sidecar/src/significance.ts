@@ -6,13 +6,23 @@ export function significanceOf(report: NodeReport): string {
   const link = replication && [replication.link, replication.syncInProgress, replication.syncedOnce];
   const replicas = replication?.replicas.map(({ ip, state }) => [ip, state]);
   const move = slotMove && [slotMove.state, slotMove.targetId, slotMove.failures, slotMove.message];
-  const table = cluster && cluster.openSlots.length > 0 ? withoutOwners(cluster) : cluster;
+  const table = cluster && withoutOwners(cluster);
   const facts = [process, table, link, replicas, config, readiness, leaderEpoch, move];
   return JSON.stringify(facts, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-/** While slots move one by one, every look shows some with another owner, at every node. */
-function withoutOwners(cluster: ClusterReport): unknown {
-  const { slots: _slots, openSlots: _open, configEpoch: _epoch, currentEpoch: _current, nodes, ...rest } = cluster;
-  return { ...rest, nodes: nodes.map(({ slots: _owned, configEpoch: _nodeEpoch, ...node }) => node) };
+/**
+ * While slots move, every look of every node shows some with another owner. The two nodes that they move between tell of it,
+ * unless they go one by one; who else has heard of it, and that the cluster is whole, is told with the next report.
+ */
+function withoutOwners({
+  slots,
+  configEpoch,
+  currentEpoch: _current,
+  openSlots,
+  nodes,
+  ...rest
+}: ClusterReport): unknown {
+  const own = openSlots.length > 0 ? 'open' : [slots, configEpoch];
+  return { ...rest, own, nodes: nodes.map(({ slots: _owned, configEpoch: _epoch, ...node }) => node) };
 }

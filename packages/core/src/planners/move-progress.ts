@@ -15,7 +15,7 @@ export function describeMoves(topology: Topology, moves: readonly SlotMove[], ru
 }
 
 /** As many as the slots' share of what the source has. */
-function estimateKeys({ shards }: Topology, { from, slots }: SlotMove): number {
+export function estimateKeys({ shards }: Topology, { from, slots }: SlotMove): number {
   const source = shards.find(({ primary }) => primary.id === from);
   const keys = source?.primary.report.memory?.keys ?? 0;
   return Math.round((keys * slots.count) / Math.max(1, (source?.slots ?? SlotSet.all).count));

@@ -27,7 +27,7 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   return {
     reason: 'SlotsMoving',
     message: `Slots ${slots} were left half moved; that is put right first.`,
-    stages: stagesOf([...moves.flatMap((move) => orderMove(topology, move, 'by-key')), ...close(over)]),
+    stages: stagesOf([...moves.flatMap((move) => orderMove(topology, move, { by: 'by-key' })), ...close(over)]),
     wakeAfterMs: 1000,
   };
 }

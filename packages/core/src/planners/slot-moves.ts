@@ -12,7 +12,7 @@ import { type Decision, order, type PlanView } from '../decision.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
 import { knows } from './introduce.ts';
-import { describeMoves } from './move-progress.ts';
+import { describeMoves, estimateKeys } from './move-progress.ts';
 
 /** A move that its source has begun, or that somebody else has. */
 export interface RunningMove extends SlotMove {
@@ -21,6 +21,14 @@ export interface RunningMove extends SlotMove {
 
 /** So often a move is tried before a person should look; it goes on being tried, a minute apart. */
 const FAILURES_WORTH_TELLING = 4;
+
+/**
+ * So few keys are where they belong after two seconds, even if each target takes them from one source after the other, a few
+ * thousand at a time. More come from all sources at once and in larger ranges: that is twice as fast, but a target that takes
+ * over from several keeps their clients waiting for longer.
+ */
+const GENTLE_KEYS = 100_000;
+const AT_ONCE = { gently: 8000, quickly: 50_000 };
 
 /**
  * Slots that are not where they belong: shards that leave keep none, the others share them evenly. Planned anew at each look
@@ -39,8 +47,14 @@ export function planMoves({ topology }: PlanView): Decision | undefined {
     moves.some((next) => next.from === to && !next.slots.intersection(slots).isEmpty),
   );
   if (contrary.length > 0) return cancelMoves(contrary);
-  const begin = firstOfEach(moves.filter(({ from }) => !running.some((move) => move.from === from)));
-  const orders = begin.flatMap((move) => orderMove(topology, move));
+  const isGentle = canBeGentle(topology, [...moves, ...running]);
+  const idle = moves.filter(
+    ({ from, to }) => !running.some((move) => move.from === from || (isGentle && move.to === to)),
+  );
+  const fromEach = firstOfEach('from', idle);
+  const begin = isGentle ? firstOfEach('to', fromEach) : fromEach;
+  const keysAtOnce = isGentle ? AT_ONCE.gently : AT_ONCE.quickly;
+  const orders = begin.flatMap((move) => orderMove(topology, move, { keysAtOnce }));
   const failing = shards.map(({ primary }) => primary).filter(({ report }) => isFailing(report.move?.failures));
   const isHeld = failing.length > 0;
   return {
@@ -80,13 +94,23 @@ export function cancelMoves(moves: readonly RunningMove[]): Decision {
   };
 }
 
-/** To one target at a time, that a source is slowed down by one move only. */
-function firstOfEach(moves: readonly SlotMove[]): SlotMove[] {
-  return moves.filter(({ from }, index) => moves.findIndex((each) => each.from === from) === index);
+/** A source is slowed down by one move only; and so is a target, if there is time. */
+function firstOfEach(end: 'from' | 'to', moves: readonly SlotMove[]): SlotMove[] {
+  return moves.filter((move, index) => moves.findIndex((each) => each[end] === move[end]) === index);
+}
+
+/** Key by key nobody has to wait for long anyway. */
+function canBeGentle(topology: Topology, moves: readonly SlotMove[]): boolean {
+  const keys = moves.reduce((sum, move) => sum + estimateKeys(topology, move), 0);
+  return keys <= GENTLE_KEYS && topology.members.every(isAtomic);
 }
 
 /** An order to the source; none while one of the two is on its way out or not ready for it. As a whole where both ends can. */
-export function orderMove(topology: Topology, { from, to, slots }: SlotMove, by?: 'by-key'): NodeAction[] {
+export function orderMove(
+  topology: Topology,
+  { from, to, slots }: SlotMove,
+  { by, keysAtOnce = AT_ONCE.gently }: { readonly by?: 'by-key'; readonly keysAtOnce?: number } = {},
+): NodeAction[] {
   const { members, scaling } = topology;
   const source = members.find(({ id }) => id === from);
   const target = members.find(({ id }) => id === to);
@@ -96,7 +120,7 @@ export function orderMove(topology: Topology, { from, to, slots }: SlotMove, by?
   // A node that has not heard of the others yet calls the cluster down, and serves no slot that it may have got by then.
   if (!knows(source, target) || !target.cluster.stateOk) return [];
   const address = { nodeId: to, ip: target.pod.ip, port: ports.valkey, busPort: ports.valkeyBus };
-  const command = { do: 'moveSlots', slots: slots.toString(), target: address, method } as const;
+  const command = { do: 'moveSlots', slots: slots.toString(), target: address, method, keysAtOnce } as const;
   const slotOwners = [{ slots: slots.toString(), nodeId: from }];
   // Unless the size changes, somebody else has moved them.
   const reason = scaling ? 'SlotsMoving' : 'DriftRepaired';

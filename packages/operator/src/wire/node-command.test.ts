@@ -28,14 +28,14 @@ const commands: { [K in NodeCommand['do']]: { command: Extract<NodeCommand, { do
     payload: { case: 'setConfig', value: { values: { hz: '20' }, configHash: 'h2' } },
   },
   moveSlots: {
-    command: { do: 'moveSlots', slots: '0-5', target: peer, method: 'by-key' },
+    command: { do: 'moveSlots', slots: '0-5', target: peer, method: 'by-key', keysAtOnce: 8000 },
     payload: {
       case: 'moveSlots',
       value: {
         slots: [range(0, 5)],
         target: peer,
         method: MoveMethod.BY_KEY,
-        keysAtOnce: 50_000,
+        keysAtOnce: 8000,
         timeLimit: durationFromMs(10_000),
       },
     },

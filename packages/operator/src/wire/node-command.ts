@@ -21,8 +21,6 @@ type Range = MessageInitShape<typeof SlotRangeSchema>;
 /** Most commands are answered within milliseconds; these wait for something to come about. */
 const TIMEOUT_MS = { meet: 15_000, replicate: 10_000, failover: 15_000, other: 5_000 };
 
-/** So many keys change hands within some 80 ms, for which their primary takes no writes. */
-const KEYS_AT_ONCE = 50_000;
 /** An order to move slots is good for this long; then the planner looks what is left, and whether it is still wanted. */
 const MOVE_MS = 10_000;
 
@@ -73,7 +71,7 @@ function toPayload(command: NodeCommand): Payload {
           slots: toRanges(command.slots),
           target: { ...command.target },
           method: command.method === 'atomic' ? MoveMethod.ATOMIC : MoveMethod.BY_KEY,
-          keysAtOnce: KEYS_AT_ONCE,
+          keysAtOnce: command.keysAtOnce,
           timeLimit: durationFromMs(MOVE_MS),
         },
       };

@@ -4,7 +4,7 @@ import type { Connection } from '@valkey-operator/valkey/connection';
 import { sumKeys, takeSlots } from './count-keys.ts';
 import { MoveFailed, type MoveSlots } from './move.ts';
 
-const POLL_MS = 10;
+const POLL_MS = 20;
 /** A migration whose state and backlog have not changed for so long is stuck: a frozen target would hold it for ever. */
 const STUCK_MS = 20_000;
 /** The source takes no writes while a range changes hands. Longer than this is too long: the next ranges are smaller. */
@@ -21,13 +21,18 @@ export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cance
   let left = order.slots;
   let keysAtOnce = order.keysAtOnce;
   while (!left.isEmpty && !stop.aborted) {
-    const range = takeSlots(left, keys, keysAtOnce);
+    const range = takeSlots(left, keys, divideEvenly(sumKeys(keys, left), keysAtOnce));
     const pausedMs = await migrate(source, range, order.target.nodeId, cancelled);
     if (pausedMs > PAUSE_MS) keysAtOnce = Math.max(SMALLEST_RANGE, Math.ceil(keysAtOnce / 2));
     left = left.difference(range);
     onMoved(range, sumKeys(keys, range));
   }
 };
+
+/** As many ranges as need be, and none that is much smaller than the others: each takes its time, however small it is. */
+function divideEvenly(keys: number, atMost: number): number {
+  return Math.ceil(keys / Math.ceil(keys / atMost));
+}
 
 /** For how long the source has served nobody. */
 async function migrate(source: Connection, slots: SlotSet, targetId: string, cancelled: AbortSignal): Promise<number> {

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { deriveRoll } from '../roll/roll.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { bear } from '../testing/settle.ts';
+import { deriveTopology } from '../topology.ts';
+import { planMoves } from './slot-moves.ts';
+
+/** A cluster that grows from three shards to four, at the moment when its first slots shall move. */
+function growing(tag: string): ClusterSnapshot {
+  const cluster = bear({ spec: { valkeyImage: { name: 'valkey', tag, pullPolicy: 'IfNotPresent' } } });
+  cluster.change({ masterCount: 4 });
+  for (let round = 0; round < 60; round += 1) {
+    let found: ClusterSnapshot | undefined;
+    cluster.reconcile(({ stages }) => {
+      const moves = stages.flat().some((action) => 'command' in action && action.command.do === 'moveSlots');
+      if (moves) found ??= cluster.snapshot();
+    });
+    if (found) return found;
+    cluster.tick();
+  }
+  throw new Error('no slots move');
+}
+
+/** What is ordered when everybody who has keys has so many. */
+function ordersWith(keys: number, tag = '9.1'): { parallel: number; keysAtOnce: number[] } {
+  const snapshot = growing(tag);
+  const pods = snapshot.pods.map((pod) => ({
+    ...pod,
+    ...(pod.report?.memory?.keys && { report: { ...pod.report, memory: { ...pod.report.memory, keys } } }),
+  }));
+  const topology = deriveTopology({ ...snapshot, pods });
+  const decision = planMoves({ snapshot, topology, roll: deriveRoll(snapshot) });
+  const commands = (decision?.stages ?? []).flat().flatMap((action) => ('command' in action ? [action.command] : []));
+  return {
+    parallel: commands.length,
+    keysAtOnce: commands.flatMap((command) => (command.do === 'moveSlots' ? [command.keysAtOnce] : [])),
+  };
+}
+
+describe('slots that move as a whole', () => {
+  it('come from one source after the other, a few keys at a time, when there are not many', () => {
+    expect(ordersWith(60_000)).toEqual({ parallel: 1, keysAtOnce: [8000] });
+  });
+
+  it('come from all sources at once when there are', () => {
+    expect(ordersWith(1_000_000)).toEqual({ parallel: 3, keysAtOnce: [50_000, 50_000, 50_000] });
+  });
+});
+
+it('slots that move key by key come from all sources at once', () => {
+  expect(ordersWith(60_000, '8.1').parallel).toBe(3);
+});
