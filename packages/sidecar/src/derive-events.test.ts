@@ -26,7 +26,9 @@ describe('what happened between two looks', () => {
   it('is slots or nodes that somebody took away or brought, unless a session sees it anyway', () => {
     const robbed = someFacts({ myself: aNode('me', { myself: true, slots: '0-96' }) });
     const joined = someFacts({ peers: [aNode('stranger', {})] });
-    for (const facts of [robbed, joined]) {
+    const openSlots = [{ slot: 7, direction: 'migrating', peer: 'other' }] as const;
+    const opened = someFacts({ myself: aNode('me', { myself: true, slots: '0-99', openSlots }) });
+    for (const facts of [robbed, joined, opened]) {
       expect(kinds(primary, { view: aView(), facts })).toEqual(['tableChanged']);
       expect(kinds(primary, { view: aView(), facts, isWatched: true })).toEqual([]);
     }

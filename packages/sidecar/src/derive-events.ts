@@ -49,10 +49,11 @@ function clusterEvents({ facts: before }: Look, { facts: after, isWatched }: Loo
   return events;
 }
 
-/** Who is in the cluster, whom each follows, and who has which slots: what somebody may have changed by hand. */
-function tableOf({ nodes }: NonNullable<ValkeyFacts['cluster']>): string {
+/** Who is in the cluster, whom each follows, who has which slots and which are open: what somebody may have changed by hand. */
+function tableOf({ nodes, myself }: NonNullable<ValkeyFacts['cluster']>): string {
   const rows = nodes.map(({ id, ip, primaryId, slots }) => [id, ip, primaryId, slots].join());
-  return rows.toSorted().join('\n');
+  const open = myself.openSlots.map(({ slot, direction, peer }) => [slot, direction, peer].join());
+  return [...rows.toSorted(), ...open].join('\n');
 }
 
 function readinessEvents(before: Look, after: Look): EventKind[] {
