@@ -9,14 +9,22 @@ import { acquaint } from './introduce.ts';
 import { completeCrews, handOverDoomed, shrink } from './scale-crews.ts';
 import { planMoves } from './slot-moves.ts';
 
-/** What is done, in this order. Each is looked at anew every time, so whatever was undone meanwhile is done again. */
+/** As long as it is not done it is tried, and each time that this long has passed is counted: nobody is served worse meanwhile. */
+function counted(minutes: number) {
+  return { timeoutMs: minutes * 60_000, onTimeout: 'retry' } as const;
+}
+
+/**
+ * What is done, in this order. Each is looked at anew every time, so whatever was undone meanwhile is done again. Pods that do
+ * not start are for a person to look at. Slots take as long as their keys do; what keeps them from moving is told by planMoves.
+ */
 const STEPS = [
-  { name: 'Start pods', isPartOf: isOut, plan: awaitPods },
-  { name: 'Form shards', isPartOf: isOut, plan: formShards },
-  { name: 'Hand over primaries', isPartOf: hasDoomed, plan: handOverDoomed },
-  { name: 'Move slots', isPartOf: (kind: OrchestrationKind) => kind !== 'ScaleReplicas', plan: planMoves },
-  { name: 'Complete shards', isPartOf: hasDoomed, plan: completeCrews },
-  { name: 'Remove pods', isPartOf: hasDoomed, plan: shrink },
+  { name: 'Start pods', isPartOf: isOut, plan: awaitPods, limit: { timeoutMs: 10 * 60_000 } },
+  { name: 'Form shards', isPartOf: isOut, plan: formShards, limit: counted(10) },
+  { name: 'Hand over primaries', isPartOf: hasDoomed, plan: handOverDoomed, limit: counted(10) },
+  { name: 'Move slots', isPartOf: movesSlots, plan: planMoves, limit: counted(60) },
+  { name: 'Complete shards', isPartOf: hasDoomed, plan: completeCrews, limit: counted(60) },
+  { name: 'Remove pods', isPartOf: hasDoomed, plan: shrink, limit: counted(10) },
 ] as const;
 
 /**
@@ -30,10 +38,10 @@ export function planScale(view: PlanView): Decision | undefined {
   const refusal = refuseOverflow(view);
   if (refusal) return { ...refusal, kind };
   const parts = STEPS.filter(({ isPartOf }) => isPartOf(kind, view));
-  for (const { name, plan } of STEPS) {
+  for (const { name, plan, limit } of STEPS) {
     const decision = plan(view);
     if (!decision) continue;
-    const next: Decision = { ...decision, kind, step: numberStep(name, parts) };
+    const next: Decision = { ...decision, kind, step: { ...numberStep(name, parts), ...limit } };
     // The size that is wanted is then the one before.
     return findWithdrawn(view.snapshot) === kind ? { ...next, undo: next } : next;
   }
@@ -43,6 +51,10 @@ export function planScale(view: PlanView): Decision | undefined {
 function numberStep(name: string, parts: readonly { readonly name: string }[]): Step {
   const index = parts.findIndex((part) => part.name === name);
   return { name, number: Math.max(1, index + 1), of: Math.max(1, parts.length) };
+}
+
+function movesSlots(kind: OrchestrationKind): boolean {
+  return kind !== 'ScaleReplicas';
 }
 
 function isOut(kind: OrchestrationKind): boolean {
