@@ -14,6 +14,7 @@ const VALKEY_VERSIONS = ['8.0', '8.1', '9.1'];
 const TRY: [command: string, effect: string][] = [
   ['kubectl get vc demo -w', 'watch it while you'],
   ['kubectl delete pod demo-0', 'take a pod away: a replica takes over first'],
+  ['kubectl scale vc/demo --replicas=4', 'a fourth shard, and a quarter of the slots move to it'],
   ['kubectl exec demo-1 -c valkey -- valkey-cli -c set k v', 'write something'],
   ['kubectl describe vc demo', 'read what happened, and why'],
 ];
