@@ -2,6 +2,7 @@ import type { OrchestrationKind } from '@valkey-operator/api';
 import { expectMap } from '@valkey-operator/valkey';
 import { expect } from 'vitest';
 import { call, type TestCluster, valkeyClusters } from '../../support/test-cluster.ts';
+import { whenSettled } from './crash-end.ts';
 import { type CrashSpec, image, memory, size, type Spec, usual, usualSize } from './crash-spec.ts';
 import { loseFiles } from './data-directory.ts';
 
@@ -59,6 +60,14 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
       name: 'ScaleReplicas, down',
       kind: 'ScaleReplicas',
       from: usual,
+      // So that one hands over before its pod goes.
+      prepare: async () => {
+        const findLast = async () => (await cluster.members()).find(({ pod }) => pod.endsWith('-5'))!;
+        if ((await findLast()).self.role === 'primary') return;
+        await call((await findLast()).ip, ['CLUSTER', 'FAILOVER']);
+        await expect.poll(async () => (await findLast()).self.role, POLL).toBe('primary');
+        await whenSettled(cluster);
+      },
       begin: () => spec.change(size(3, 0)),
       isDone: async () => (await countPods()) === 3 && (await listCapacities(cluster)).length === 3,
     },
