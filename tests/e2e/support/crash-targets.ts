@@ -7,6 +7,7 @@ import type { PointLine } from './crash-operator.ts';
 export class CrashTargets {
   readonly #left = new Map<string, number>();
   readonly #passing = new Set<string>();
+  readonly #planned: ReadonlyMap<string, number>;
   #hits = 0;
   #wanted = Infinity;
 
@@ -19,6 +20,7 @@ export class CrashTargets {
         this.#left.set(target, (this.#left.get(target) ?? 0) + 1);
       }
     }
+    this.#planned = new Map(this.#left);
   }
 
   get hits(): number {
@@ -38,6 +40,23 @@ export class CrashTargets {
   get text(): string {
     if (this.isDone) return '';
     return [...this.#left.keys()].filter((target) => !this.#passing.has(target)).join(';');
+  }
+
+  /**
+   * What was not hit and is not passed by other undisturbed runs either, is given up: it was there by chance, such as an order
+   * to a node that was slower than a look. Returns it, for people.
+   */
+  giveUp(otherRuns: readonly (readonly string[])[]): string[] {
+    const given: string[] = [];
+    for (const [target, left] of this.#left) {
+      const point = target.slice(0, target.lastIndexOf('/'));
+      const often = Math.max(...otherRuns.map((passed) => passed.filter((each) => each === point).length));
+      const hit = (this.#planned.get(target) ?? 0) - left;
+      if (hit < often) continue;
+      this.#left.delete(target);
+      given.push(`${target} (${left})`);
+    }
+    return given;
   }
 
   /** With how often each, for people. */
