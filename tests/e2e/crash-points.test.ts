@@ -8,7 +8,7 @@ import { createRandom } from '../support/seeded-random.ts';
 import { layIn } from '../support/stock.ts';
 import { createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
 import { describeEnd, whenSettled } from './support/crash-end.ts';
-import { CrashOperator, type PointLine } from './support/crash-operator.ts';
+import { CrashOperator } from './support/crash-operator.ts';
 import { type CrashOperation, listOperations } from './support/crash-operations.ts';
 import { CrashSpec, type Spec, usualSize } from './support/crash-spec.ts';
 import { CrashTargets } from './support/crash-targets.ts';
@@ -36,14 +36,12 @@ const operator = new CrashOperator(lab, client);
 const spec = new CrashSpec(cluster);
 const operations = listOperations(cluster, spec);
 const chosen = choose();
-/** Who is told of the points that the operator passes now. */
-let listener: (line: PointLine) => void = () => undefined;
 const results: CrashTargets[] = [];
 
 beforeAll(async () => {
   await lab.kubectl(['delete', 'namespace', namespace, '--ignore-not-found']);
   await createRestrictedNamespace(lab, namespace);
-  await operator.arm((line) => listener(line));
+  await operator.arm();
   // Whoever comes to it by scaling out has the last shard on the last pods, each time.
   const [first] = chosen;
   if (first?.from) await settleAt({ ...first.from, ...usualSize });
@@ -89,7 +87,7 @@ describe(`an operator that is killed at any point (SEED=${SEED})`, () => {
 async function runUndisturbed(operation: CrashOperation, run: number) {
   const passed: string[] = [];
   const end = await runOnce(operation, run, async () => {
-    listener = ({ event, point }) => void (event === 'done' && passed.push(point));
+    await operator.follow(({ event, point }) => void (event === 'done' && passed.push(point)));
     return {};
   });
   return { end, passed };
@@ -125,15 +123,15 @@ async function runKilled(operation: CrashOperation, run: number, targets: CrashT
     return writing;
   };
   const arm = async () => {
-    listener = (line) => {
+    await operator.follow((line) => {
       targets.note(line);
       void aim(targets.text);
-    };
+    });
     await aim(targets.text);
     return { [annotations.crashAt]: targets.text };
   };
   await runOnce(operation, run, arm);
-  listener = () => undefined;
+  operator.unfollow();
   await aim(null);
 }
 

@@ -43,11 +43,16 @@ export class CrashOperator {
     this.#operators = new Operators(lab, client);
   }
 
-  /** From now on every point that is passed or ends it is told. */
-  async arm(onLine: (line: PointLine) => void): Promise<void> {
+  async arm(): Promise<void> {
     await this.#patch([{ op: 'add', path: COMMAND, value: ['/usr/local/bin/node', '-e', SUPERVISOR] }]);
+  }
+
+  /** From now on every point that is passed or ends it is told. Anew for each run: a stream that lasts long may fall silent. */
+  async follow(onLine: (line: PointLine) => void): Promise<void> {
+    const since = `--since-time=${new Date().toISOString()}`;
     const { pod } = await this.#operators.leader();
-    this.#logs = spawn(join(this.#lab.binaries, 'kubectl'), ['-n', OPERATOR_NAMESPACE, 'logs', '-f', '--tail=0', pod], {
+    this.unfollow();
+    this.#logs = spawn(join(this.#lab.binaries, 'kubectl'), ['-n', OPERATOR_NAMESPACE, 'logs', '-f', since, pod], {
       env: { ...process.env, KUBECONFIG: this.#lab.kubeconfig },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -57,8 +62,13 @@ export class CrashOperator {
     });
   }
 
-  async disarm(): Promise<void> {
+  unfollow(): void {
     this.#logs?.kill();
+    this.#logs = undefined;
+  }
+
+  async disarm(): Promise<void> {
+    this.unfollow();
     await this.#patch([{ op: 'remove', path: COMMAND }]);
   }
 
