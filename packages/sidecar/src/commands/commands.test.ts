@@ -202,9 +202,13 @@ describe('slots', () => {
       { slot: 7, direction: 'importing', peer: 'other' },
     ] as const;
     const node = new ScriptedNode({ myself: { ...primary, openSlots } });
-    expect(await run(closeSlots(node), 'closeSlots', { slots: [{ start: 8, end: 9 }] })).toMatchObject(unchanged);
-    await run(closeSlots(node), 'closeSlots', { slots: [{ start: 5, end: 6 }] });
+    const back: number[] = [];
+    const close = closeSlots(node, { bringBack: async (slots) => void back.push(...slots) });
+    expect(await run(close, 'closeSlots', { slots: [{ start: 8, end: 9 }] })).toMatchObject(unchanged);
+    await run(close, 'closeSlots', { slots: [{ start: 5, end: 6 }] });
     expect(node.commands).toEqual(['CLUSTER SETSLOT 5 STABLE']);
+    // Keys that were on their way out of a slot that stays.
+    expect(back).toEqual([5]);
   });
 });
 

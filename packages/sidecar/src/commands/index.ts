@@ -39,7 +39,7 @@ export function createHandlers(dependencies: CommandDependencies): CommandHandle
     failover: failover(watch),
     forget: forget(watch),
     reset: reset(watch, memory),
-    closeSlots: closeSlots(watch),
+    closeSlots: closeSlots(watch, mover),
     bumpEpoch: bumpEpoch(watch),
     setConfigEpoch: setConfigEpoch(watch),
     setConfig: setConfig(settings),

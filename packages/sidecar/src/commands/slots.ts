@@ -1,6 +1,7 @@
 import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import type { SlotMover } from '../slot-move/slot-mover.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
 import type { ClusterFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
@@ -56,12 +57,13 @@ export const deleteSlots = (node: Node) =>
   });
 
 /** One after the other: each is passed on to the replicas before it is answered. */
-export const closeSlots = (node: Node) =>
+export const closeSlots = (node: Node, mover: Pick<SlotMover, 'bringBack'>) =>
   handler<'closeSlots'>(async ({ slots }) => {
     const { myself } = await lookAtCluster(node);
     const wanted = toSlotSet(slots);
     const open = myself.openSlots.map(({ slot }) => slot).filter((slot) => wanted.has(slot));
     for (const slot of open) await node.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
+    await mover.bringBack(open.filter((slot) => myself.slots.has(slot)));
     if (open.length === 0) return done({ unchanged: true });
   });
 

@@ -1,5 +1,6 @@
 import { expectArray, expectInteger, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
+import type { KeptKeys } from './kept-keys.ts';
 import { MoveFailed, type MoveSlots, type MoveTools } from './move.ts';
 import { Pace } from './pace.ts';
 
@@ -9,6 +10,8 @@ const WORKERS = 8;
 const LARGE_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 const LARGE_TIMEOUT_MS = 60_000;
+/** So much of a slot is kept here before its keys are known to be safe. */
+const KEPT_BYTES = 1024 * 1024;
 
 /**
  * Before Valkey 9, slot by slot and key by key: opened at both ends, emptied by MIGRATE, given to the target and then taken
@@ -40,12 +43,16 @@ async function moveSlot(slot: number, { source, target }: Ends, tools: MoveTools
   const { order, sourceId } = tools;
   const set = (end: Connection, ...words: string[]) =>
     end.call(['CLUSTER', 'SETSLOT', String(slot), ...words], { timeoutMs: TIMEOUT_MS });
-  const isOpened = await set(target, 'IMPORTING', sourceId).then(() => true, unlessOwner);
+  // Valkey answers to any of these when the replicas have it, and with it all keys that came before.
+  const open = () => set(target, 'IMPORTING', sourceId);
+  const isOpened = await open().then(() => true, unlessOwner);
   if (isOpened) {
     await set(source, 'MIGRATING', order.target.nodeId);
-    await empty(slot, source, tools, pace);
+    await tools.kept.bringTo(target, slot, source);
+    await empty(slot, source, tools, { pace, confirm: open });
     await set(target, 'NODE', order.target.nodeId);
   }
+  tools.kept.confirm(slot);
   await set(source, 'NODE', order.target.nodeId);
 }
 
@@ -55,26 +62,41 @@ function unlessOwner(error: unknown): false {
   throw error;
 }
 
-async function empty(slot: number, source: Connection, tools: MoveTools, pace: Pace): Promise<void> {
+interface Way {
+  readonly pace: Pace;
+  /** Resolves when the replicas of the target have all that it has. */
+  readonly confirm: () => Promise<unknown>;
+}
+
+async function empty(slot: number, source: Connection, tools: MoveTools, way: Way): Promise<void> {
   for (;;) {
     tools.cancelled.throwIfAborted();
-    const count = pace.batchSize;
+    const count = way.pace.batchSize;
     const listing = ['CLUSTER', 'GETKEYSINSLOT', String(slot), String(count)];
     const keys = expectArray(await source.call(listing, { binary: true })).filter((key) => Buffer.isBuffer(key));
-    if (keys.length > 0) await moveKeys(keys, source, tools, pace);
+    if (keys.length > 0) await moveKeys(slot, keys, source, tools, way);
     // None is added while the slot is open: where a key is not, clients are sent to the target.
     if (keys.length < count) return;
   }
 }
 
-async function moveKeys(keys: readonly Buffer[], source: Connection, tools: MoveTools, pace: Pace): Promise<void> {
+async function moveKeys(
+  slot: number,
+  keys: readonly Buffer[],
+  source: Connection,
+  tools: MoveTools,
+  { pace, confirm }: Way,
+): Promise<void> {
   const large = await findLarge(source, keys);
   for (const [key, bytes] of large) {
     tools.onNotableKey(`${quote(key)} has ${Math.round(bytes / 1024 / 1024)} MiB`);
-    await pace.run(() => migrate(source, [key], tools, LARGE_TIMEOUT_MS));
+    await pace.run(() => migrate(source, [key], tools, { slot: undefined, timeoutMs: LARGE_TIMEOUT_MS }));
   }
   const others = keys.filter((key) => !large.has(key));
-  if (others.length > 0) await pace.run(() => migrate(source, others, tools, TIMEOUT_MS));
+  if (others.length > 0) await pace.run(() => migrate(source, others, tools, { slot, timeoutMs: TIMEOUT_MS }));
+  if (tools.kept.bytesOf(slot) < KEPT_BYTES) return;
+  await confirm();
+  tools.kept.confirm(slot);
 }
 
 /** Which of the keys are large, and how large: pairs of numbers. One command however many there are. */
@@ -100,27 +122,62 @@ function unlessVanished(error: unknown): [] {
   throw error;
 }
 
+interface Migration {
+  /** Whose keys are kept until they are safe; none: they are too large for that. */
+  readonly slot: number | undefined;
+  readonly timeoutMs: number;
+}
+
 /** Keys may hold any bytes, so they are never taken for text. One that has vanished meanwhile is no error. */
 async function migrate(
   source: Connection,
   keys: readonly Buffer[],
   tools: MoveTools,
-  timeoutMs: number,
+  { slot, timeoutMs }: Migration,
 ): Promise<void> {
   const { ip, port } = tools.order.target;
+  const command = ['MIGRATE', ip, String(port), '', '0', String(timeoutMs), 'REPLACE', 'KEYS', ...keys];
   try {
-    const command = ['MIGRATE', ip, String(port), '', '0', String(timeoutMs), 'REPLACE', 'KEYS', ...keys];
-    await source.call(command, { timeoutMs: 2 * timeoutMs });
+    if (slot === undefined) await source.call(command, { timeoutMs: 2 * timeoutMs });
+    else await keepAndCall(source, command, keys, { kept: tools.kept, slot, timeoutMs: 2 * timeoutMs });
   } catch (error) {
     if (!(error instanceof ValkeyError)) throw error;
     const [key, ...others] = keys;
     if (key && others.length === 0) {
+      if (error.code === 'EXECABORT' || error.code === 'ASK') return;
       tools.onNotableKey(`${quote(key)} cannot be moved`);
       throw new MoveFailed(`key ${quote(key)} cannot be moved: ${error.message}`);
     }
     // Which one it is shows when each goes alone.
-    for (const each of keys) await migrate(source, [each], tools, LARGE_TIMEOUT_MS);
+    for (const each of keys) await migrate(source, [each], tools, { slot, timeoutMs: LARGE_TIMEOUT_MS });
   }
+}
+
+/** In one transaction, so that what is kept is what leaves. */
+async function keepAndCall(
+  source: Connection,
+  command: readonly (string | Buffer)[],
+  keys: readonly Buffer[],
+  { kept, slot, timeoutMs }: { readonly kept: KeptKeys; readonly slot: number; readonly timeoutMs: number },
+): Promise<void> {
+  const reads = keys.flatMap((key) => [
+    ['DUMP', key],
+    ['PEXPIRETIME', key],
+  ]);
+  const queued = [['MULTI'], ...reads, command].map((each) => source.call(each, { timeoutMs }));
+  const executed = source.call(['EXEC'], { timeoutMs, binary: true });
+  // A key that has vanished is refused when it is queued already, and then all of them when they are executed.
+  await Promise.allSettled(queued);
+  const replies = expectArray(await executed);
+  kept.keep(
+    slot,
+    keys.flatMap((name, index) => {
+      const [dump, expiry] = replies.slice(2 * index, 2 * index + 2);
+      return Buffer.isBuffer(dump) ? [{ name, dump, expiresAt: Math.max(0, expectInteger(expiry)) }] : [];
+    }),
+  );
+  const outcome = replies.at(-1);
+  if (outcome instanceof ValkeyError) throw outcome;
 }
 
 const SHOWN_BYTES = 100;

@@ -1,5 +1,6 @@
 import type { SlotSet } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
+import type { KeptKeys } from './kept-keys.ts';
 
 /** Slots that shall go from the Valkey of this pod to another primary. */
 export interface MoveOrder {
@@ -23,6 +24,8 @@ export interface MoveTools {
   readonly stop: AbortSignal;
   /** Whatever is under way ends now, if need be with a slot left open. Implies `stop`. */
   readonly cancelled: AbortSignal;
+  /** Key by key: what has left and may not be safe yet. */
+  readonly kept: KeptKeys;
   /** Slots that have arrived, and how many keys they had. */
   readonly onMoved: (slots: SlotSet, keys: number) => void;
   /** A key that people should know of: too large to go with others, or impossible to move. */

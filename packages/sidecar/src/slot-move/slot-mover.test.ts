@@ -124,18 +124,26 @@ describe('a move as a whole', () => {
   });
 });
 
-/** One key in each slot, until it is moved. */
+/** One key in each slot, until it is moved. What is moved is asked for and executed in one transaction. */
 function keyedValkey(migrate: (key: string) => RespValue | undefined = () => undefined) {
   const left = new Set(['0', '1', '2', '3']);
-  return (command: string): RespValue | undefined => {
-    const [name, , slot = ''] = command.split(' ');
-    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, (each) => (left.has(`${each}`) ? 1 : 0));
-    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return left.has(slot) ? [`key${slot}`] : [];
-    if (name !== 'MIGRATE') return undefined;
+  let queued: string[] = [];
+  const execute = (command: string): RespValue => {
+    if (command.startsWith('DUMP')) return `dump of ${command.slice(5)}`;
+    if (command.startsWith('PEXPIRETIME')) return -1;
     const [key = ''] = /key\d/.exec(command) ?? [];
     const refusal = migrate(key);
     if (refusal === undefined) left.delete(key.slice(3));
-    return refusal;
+    return refusal ?? 'OK';
+  };
+  return (command: string): RespValue | undefined => {
+    const [name = '', , slot = ''] = command.split(' ');
+    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, (each) => (left.has(`${each}`) ? 1 : 0));
+    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return left.has(slot) ? [`key${slot}`] : [];
+    if (command.startsWith('EXISTS')) return left.has(command.slice(10)) ? 1 : new ValkeyError('ASK 1 10.0.0.2:6379');
+    if (name === 'MULTI') queued = [];
+    if (['DUMP', 'PEXPIRETIME', 'MIGRATE'].includes(name)) queued.push(command);
+    return name === 'EXEC' ? queued.map(execute) : undefined;
   };
 }
 
@@ -149,7 +157,11 @@ describe('a move key by key', () => {
       expect(target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', 'CLUSTER SETSLOT 1 NODE target']);
       expect(source.filter((command) => !/KEYSINSLOT|SLOT-STATS/.test(command))).toEqual([
         'CLUSTER SETSLOT 1 MIGRATING target',
+        'MULTI',
+        'DUMP key1',
+        'PEXPIRETIME key1',
         'MIGRATE 10.0.0.2 6379  0 10000 REPLACE KEYS key1',
+        'EXEC',
         'CLUSTER SETSLOT 1 NODE target',
       ]);
     });
@@ -163,6 +175,36 @@ describe('a move key by key', () => {
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(source.at(-1)).toBe('CLUSTER SETSLOT 1 NODE target');
       expect(source.join()).not.toContain('MIGRATE ');
+    });
+  });
+
+  it('keeps what has left until the target has it confirmed, and brings it to the next one if it dies before', async () => {
+    let dies = true;
+    const target = (command: string) =>
+      dies && command.includes('NODE') ? new ValkeyError('NOREPLICAS the target dies here') : undefined;
+    await moving({ source: keyedValkey(), target }, async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      dies = false;
+      seen.target.splice(0);
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      const restored = ['ASKING', 'RESTORE key1 0 dump of key1 ABSTTL'];
+      expect(seen.target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', ...restored, 'CLUSTER SETSLOT 1 NODE target']);
+      seen.target.splice(0);
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(seen.target.join()).not.toContain('RESTORE');
+    });
+  });
+
+  it('brings what has left back to the source when the slot stays there', async () => {
+    const target = (command: string) => (command.includes('NODE') ? new ValkeyError('NOREPLICAS') : undefined);
+    await moving({ source: keyedValkey(), target }, async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      await mover.bringBack([1]);
+      expect(seen.source.at(-1)).toBe('RESTORE key1 0 dump of key1 ABSTTL');
     });
   });
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import { exponentialBackOff, type Connection } from '@valkey-operator/valkey/connection';
 import { countKeys, sumKeys } from './count-keys.ts';
+import { KeptKeys } from './kept-keys.ts';
 import { moveAtomically } from './move-atomically.ts';
 import { moveByKey } from './move-by-key.ts';
 import { MoveFailed, type MoveOrder } from './move.ts';
@@ -41,6 +42,8 @@ export class SlotMover {
   readonly #options: SlotMoverOptions;
   #progress: MoveProgress | undefined;
   #startedAt = 0;
+  /** Across orders: the one that failed because its target died does not bring them to the next. */
+  readonly #kept = new KeptKeys();
   #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -82,6 +85,12 @@ export class SlotMover {
     });
   }
 
+  /** After a slot was closed, because the other end is gone for good. */
+  async bringBack(slots: readonly number[]): Promise<void> {
+    using source = await this.#options.openSource();
+    for (const slot of slots) await this.#kept.bringBack(source, slot);
+  }
+
   /** Resolves when nothing moves any more. */
   async cancel(): Promise<void> {
     this.#stop.abort();
@@ -117,6 +126,7 @@ export class SlotMover {
       ...signals,
       openSource,
       openTarget: () => openTarget(order.target),
+      kept: this.#kept,
       onMoved: (slots: SlotSet, count: number) => this.#note(slots, count, sumKeys(keys, slots)),
       onNotableKey: (text: string) =>
         this.#update({ notableKeys: [...(this.#progress?.notableKeys ?? []), text].slice(-MAX_NOTABLE_KEYS) }),
