@@ -1,7 +1,14 @@
 import type { ValkeyClusterStatus } from '@valkey-operator/api';
 import { pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
-import { expectArray, expectText, keySlot, parseSlotMigrations, SLOT_COUNT } from '@valkey-operator/valkey';
+import {
+  expectArray,
+  expectText,
+  keySlot,
+  parseSlotMigrations,
+  SLOT_COUNT,
+  type SlotSet,
+} from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { signalPodProcess } from '../support/pod-processes.ts';
 import { countStock, layIn } from '../support/stock.ts';
@@ -84,11 +91,12 @@ async function targetOfMigration(cluster: TestCluster): Promise<Member> {
 }
 
 /** A new shard that has got some of its slots, but not all. */
-async function newcomerInMidMove(cluster: TestCluster): Promise<Member> {
+async function newcomerInMidMove(cluster: TestCluster, atLeast = 0): Promise<Member> {
   let found: Member | undefined;
   const isFound = async () => {
     const primaries = await cluster.primaries();
-    found = primaries.find(({ pod, self }) => Number(pod.split('-').at(-1)) >= 6 && self.slots.count < 4000);
+    const isMidway = ({ count }: SlotSet) => count >= atLeast && count < 4000;
+    found = primaries.find(({ pod, self }) => Number(pod.split('-').at(-1)) >= 6 && isMidway(self.slots));
     return found !== undefined;
   };
   await expect.poll(isFound, { timeout: 60_000, interval: 20 }).toBe(true);
@@ -218,6 +226,17 @@ describe('on Valkey 8.1, key by key,', () => {
       heal: () => waitForShards(cluster, 3),
     });
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK.eight));
+  });
+
+  test('3 shards become 4 although the new primary is killed in mid-move, and no key is lost on its way', async () => {
+    await underLoad(cluster, {
+      fault: async () => {
+        await cluster.scaleTo(4);
+        signalPodProcess((await newcomerInMidMove(cluster, 500)).podUid, VALKEY, 'SIGKILL');
+      },
+      heal: () => waitForShards(cluster, 4),
+    });
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK.eight));
   });
 });
 
