@@ -7,14 +7,15 @@ import type { PointLine } from './crash-operator.ts';
 export class CrashTargets {
   readonly #left = new Map<string, number>();
   readonly #passing = new Set<string>();
-  readonly #planned: ReadonlyMap<string, number>;
+  readonly #kind: string;
+  #planned: ReadonlyMap<string, number>;
   #hits = 0;
   #wanted = Infinity;
 
   /** Of a kind of operation: what else was done meanwhile was not its. */
   constructor(kind: string, passed: readonly string[]) {
-    const own = passed.filter((point) => point.startsWith(`${kind}/`));
-    for (const point of [...own, `${kind}/WriteStatus`]) {
+    this.#kind = kind;
+    for (const point of this.#listOwn(passed)) {
       for (const moment of ['before', 'after']) {
         const target = `${point}/${moment}`;
         this.#left.set(target, (this.#left.get(target) ?? 0) + 1);
@@ -48,9 +49,10 @@ export class CrashTargets {
    */
   giveUp(otherRuns: readonly (readonly string[])[]): string[] {
     const given: string[] = [];
+    const others = otherRuns.map((passed) => this.#listOwn(passed));
     for (const [target, left] of this.#left) {
       const point = target.slice(0, target.lastIndexOf('/'));
-      const often = Math.max(...otherRuns.map((passed) => passed.filter((each) => each === point).length));
+      const often = Math.max(...others.map((passed) => passed.filter((each) => each === point).length));
       const hit = (this.#planned.get(target) ?? 0) - left;
       if (hit < often) continue;
       this.#left.delete(target);
@@ -71,6 +73,7 @@ export class CrashTargets {
     this.#wanted = count;
     this.#left.clear();
     for (const target of all) this.#left.set(target, (this.#left.get(target) ?? 0) + 1);
+    this.#planned = new Map(this.#left);
   }
 
   note({ event, point, moment }: PointLine): void {
@@ -82,5 +85,10 @@ export class CrashTargets {
     this.#hits += 1;
     if (left > 1) this.#left.set(target, left - 1);
     else this.#left.delete(target);
+  }
+
+  /** The status is written in every run, and not told as an action. */
+  #listOwn(passed: readonly string[]): string[] {
+    return [...passed.filter((point) => point.startsWith(`${this.#kind}/`)), `${this.#kind}/WriteStatus`];
   }
 }

@@ -31,7 +31,7 @@ export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cance
 
 /** As many ranges as need be, and none that is much smaller than the others: each takes its time, however small it is. */
 function divideEvenly(keys: number, atMost: number): number {
-  return Math.ceil(keys / Math.ceil(keys / atMost));
+  return Math.ceil(keys / Math.max(1, Math.ceil(keys / atMost)));
 }
 
 /** For how long the source has served nobody. */

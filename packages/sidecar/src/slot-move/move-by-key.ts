@@ -144,7 +144,7 @@ async function migrate(
     if (!(error instanceof ValkeyError)) throw error;
     const [key, ...others] = keys;
     if (key && others.length === 0) {
-      if (error.code === 'EXECABORT' || error.code === 'ASK') return;
+      if (error.code === 'ASK') return; // vanished
       tools.onNotableKey(`${quote(key)} cannot be moved`);
       throw new MoveFailed(`key ${quote(key)} cannot be moved: ${error.message}`);
     }
@@ -166,8 +166,12 @@ async function keepAndCall(
   ]);
   const queued = [['MULTI'], ...reads, command].map((each) => source.call(each, { timeoutMs }));
   const executed = source.call(['EXEC'], { timeoutMs, binary: true });
-  // A key that has vanished is refused when it is queued already, and then all of them when they are executed.
-  await Promise.allSettled(queued);
+  // What is refused when it is queued says why; that nothing is executed then does not.
+  const [refusal] = (await Promise.allSettled(queued)).filter((outcome) => outcome.status === 'rejected');
+  if (refusal) {
+    await executed.catch(() => undefined);
+    throw refusal.reason;
+  }
   const replies = expectArray(await executed);
   kept.keep(
     slot,

@@ -235,6 +235,24 @@ describe('a move key by key', () => {
     });
   });
 
+  it('leaves out a key that has vanished, and only such a one', async () => {
+    for (const [code, state] of [
+      ['ASK 1 10.0.0.2:6379', 'done'],
+      ['NOPERM no permission', 'failed'],
+    ] as const) {
+      let listed = 0;
+      const refuse = (command: string): RespValue | undefined => {
+        if (command.startsWith('CLUSTER GETKEYSINSLOT')) return listed++ === 0 ? ['key1'] : [];
+        if (command.startsWith('DUMP')) return new ValkeyError(code);
+        return command === 'EXEC' ? new ValkeyError('EXECABORT Transaction discarded') : keyedValkey()(command);
+      };
+      await moving({ source: refuse }, async (mover) => {
+        mover.begin(order, 'source');
+        await vi.waitFor(() => expect(mover.progress?.state).toBe(state), WAIT);
+      });
+    }
+  });
+
   it('names the key that cannot be moved', async () => {
     const refuse = () => new ValkeyError('ERR Target instance replied with error: OOM');
     await moving({ source: keyedValkey(refuse) }, async (mover) => {
