@@ -126,9 +126,11 @@ export interface Plan {
 }
 
 export interface EndedOrchestration {
+  readonly id: string;
   readonly kind: OrchestrationKind;
   readonly outcome: 'Succeeded' | 'Cancelled' | 'Failed';
-  readonly tookMs: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
 }
 
 export type { Condition };

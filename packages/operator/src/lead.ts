@@ -14,6 +14,7 @@ import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { createOperatorDefaults } from './operator-defaults.ts';
 import type { OperatorOptions } from './options.ts';
+import type { Tracing } from './tracing/orchestration-tracer.ts';
 import type { heedEpochClaims } from './wire/epoch-claims.ts';
 import type { ReportBook } from './wire/report-book.ts';
 import { Sessions } from './wire/sessions.ts';
@@ -29,6 +30,7 @@ export interface LeadContext {
   onRefused: OnPeerRefused;
   onStale: ReturnType<typeof heedEpochClaims>;
   metrics: Metrics;
+  tracing: Tracing;
   log: Logger;
   /** Where reports that arrive by the gateway go: to the term that is under way, if any. */
   attach: (term: Term | undefined) => void;

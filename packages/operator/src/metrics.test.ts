@@ -7,7 +7,7 @@ test('metrics count what happens and look up what is', async () => {
   metrics.countRun({ key: 'a/b', waitedMs: 5, ranMs: 50, failures: 1, error: new Error('no') });
   metrics.countHeard('heartbeat', -3);
   metrics.countHeard('valkeyExited', undefined);
-  metrics.countEnded({ kind: 'ScaleOut', outcome: 'Succeeded', tookMs: 4000 });
+  metrics.countEnded({ id: 'scaleout-1', kind: 'ScaleOut', outcome: 'Succeeded', startedAtMs: 1000, endedAtMs: 5000 });
   let watched = [{ labels: { resource: 'pods' }, value: 3 }];
   metrics.watch('age_seconds', 'Age.', ['resource'], () => watched);
   const lines = async () => (await metrics.registry.metrics()).split('\n');

@@ -80,8 +80,8 @@ export function createMetrics() {
       if (ageMs !== undefined) heartbeatAge.observe(Math.max(0, ageMs) / 1000);
     },
     countCall: ({ verb, resource, code }: CallRecord) => apiCalls.inc({ verb, resource, code: String(code) }),
-    countEnded: ({ kind, outcome, tookMs }: EndedOrchestration) =>
-      orchestrations.observe({ kind, outcome }, tookMs / 1000),
+    countEnded: ({ kind, outcome, startedAtMs, endedAtMs }: EndedOrchestration) =>
+      orchestrations.observe({ kind, outcome }, (endedAtMs - startedAtMs) / 1000),
     countRun: ({ ranMs, waitedMs, error }: RunRecord) => {
       reconciles.observe({ result: error === undefined ? 'success' : 'error' }, ranMs / 1000);
       queued.observe(waitedMs / 1000);

@@ -13,6 +13,7 @@ import { createMetrics } from './metrics.ts';
 import type { OperatorOptions } from './options.ts';
 import { requireRights } from './rights.ts';
 import { watchState } from './state-metrics.ts';
+import { createTracing } from './tracing/tracing.ts';
 import { heedEpochClaims } from './wire/epoch-claims.ts';
 import { createGateway } from './wire/gateway.ts';
 import { isFarewell } from './wire/farewell.ts';
@@ -84,10 +85,12 @@ export async function runOperator(options: OperatorOptions, log: Logger, ended: 
   log.info({ version, namespace }, 'operator started');
 
   const onStale = heedEpochClaims(election, log);
-  const context = { options, transport, caches, reports, authorities, credentials, onRefused, onStale, metrics, log };
+  const { tracing, close: closeTracing } = await createTracing(options, log);
+  const shared = { caches, reports, authorities, credentials, metrics, tracing, log };
+  const context = { ...shared, options, transport, onRefused, onStale };
   const attach = (next: Term | undefined): void => void (term = next);
   await election.run(ended, (leadership) => lead({ ...context, attach }, leadership));
-  await gateway.close();
+  await Promise.all([gateway.close(), closeTracing()]);
   stop.abort();
   await Promise.all(watching);
 }

@@ -16,6 +16,7 @@ describe('parseOptions', () => {
         gatewayPort: 17379,
         logLevel: 'info',
         recordDir: undefined,
+        collector: undefined,
         crashPoints: false,
       },
     });

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { findCollector } from './tracing/collector.ts';
 
 /** How this process was started: flags for people, variables for the Deployment. */
 export interface OperatorOptions {
@@ -13,6 +14,8 @@ export interface OperatorOptions {
   version: string;
   /** Where to save the snapshot of every plan that has actions, for replay in tests. */
   recordDir: string | undefined;
+  /** Where traces of operations go; none: nowhere. */
+  collector: string | undefined;
   /** Heed the annotation by which a test ends this process at a chosen point. */
   crashPoints: boolean;
 }
@@ -56,6 +59,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): ParsedOpti
       gatewayPort: port('gateway-port', values['gateway-port']),
       logLevel: level(values['log-level']),
       recordDir: values['record-dir'],
+      collector: findCollector(env),
       crashPoints: values['crash-points'],
     },
   };
@@ -85,5 +89,11 @@ function formatHelp(): string {
     const fallback = 'default' in rest ? ` (default ${rest.default})` : '';
     return `  --${flag.padEnd(18)} ${help}${fallback}`;
   });
-  return ['valkey-operator: creates, watches and heals Valkey clusters', '', ...rows].join('\n');
+  return [
+    'valkey-operator: creates, watches and heals Valkey clusters',
+    '',
+    ...rows,
+    '',
+    'OTEL_EXPORTER_OTLP_ENDPOINT in the environment, such as http://collector:4318, sends a trace of each operation there.',
+  ].join('\n');
 }

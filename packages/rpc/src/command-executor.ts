@@ -39,6 +39,11 @@ export interface CommandExecutorOptions {
   readonly now?: () => Date;
 }
 
+/** What is told of a command beside its outcome. */
+interface Course {
+  beganAt?: Date;
+}
+
 interface Remembered {
   readonly fingerprint: Uint8Array;
   readonly result: Promise<CommandResult>;
@@ -80,7 +85,8 @@ export class CommandExecutor {
     }
     if (known) return { ...(await known.result), replayed: true };
 
-    const result = this.#decide(command).then((outcome) => this.#answer(command, outcome));
+    const course: Course = {};
+    const result = this.#decide(command, course).then((outcome) => this.#answer(command, outcome, course));
     const entry: Remembered = { fingerprint, result, settled: false };
     this.#remembered.set(command.id, entry);
     await result;
@@ -89,7 +95,7 @@ export class CommandExecutor {
     return result;
   }
 
-  async #decide(command: Command): Promise<CommandOutcome> {
+  async #decide(command: Command, course: Course): Promise<CommandOutcome> {
     if (!this.observeEpoch(command.leaderEpoch)) return this.#refuseEpoch(command);
     const unknown = findUnknownPart(reflect(CommandSchema, command));
     if (unknown !== undefined) return refused(RefusalReason.UNSUPPORTED, `this sidecar does not know ${unknown}`);
@@ -102,7 +108,7 @@ export class CommandExecutor {
     // The table is typed by kind, but TypeScript cannot follow that handler and payload are of the same one.
     const handler = this.#options.handlers[payload.case] as CommandHandler<CommandKind> | undefined;
     if (!handler) return refused(RefusalReason.UNSUPPORTED, `this sidecar does not carry out ${payload.case}`);
-    return this.#runInTurn(command, handler, payload.value, timeoutMs);
+    return this.#runInTurn(command, handler, payload.value, timeoutMs, course);
   }
 
   /** Commands begin in the order of their arrival; see CommandHandler.concurrent for when the next one may. */
@@ -111,15 +117,15 @@ export class CommandExecutor {
     handler: CommandHandler<CommandKind>,
     payload: CommandPayload<CommandKind>,
     timeoutMs: number,
+    course: Course,
   ): Promise<CommandOutcome> {
     const deadline = new AbortController();
     const { signal } = deadline;
-    let begun = false;
 
     const begin = async (): Promise<{ outcome: Promise<CommandOutcome> }> => {
       const obstacle = await this.#findObstacle(command, signal);
       if (obstacle) return { outcome: Promise.resolve(obstacle) };
-      begun = true;
+      course.beganAt = this.#now();
       return { outcome: this.#run(handler, payload, command, signal) };
     };
     const turn = this.#lane.then(begin);
@@ -128,7 +134,7 @@ export class CommandExecutor {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         deadline.abort();
-        resolve(begun ? failed(FailureReason.TIMED_OUT, 'not finished in time') : REFUSED_BY_DEADLINE);
+        resolve(course.beganAt ? failed(FailureReason.TIMED_OUT, 'not finished in time') : REFUSED_BY_DEADLINE);
       }, timeoutMs);
       void turn
         .then(({ outcome }) => outcome)
@@ -168,9 +174,17 @@ export class CommandExecutor {
     return refused(RefusalReason.STALE_EPOCH, message, { highestEpoch: this.#leaderEpoch });
   }
 
-  #answer(command: Command, outcome: CommandOutcome): CommandResult {
-    const finishedAt = timestampFromDate(this.#options.now?.() ?? new Date());
-    return create(CommandResultSchema, { commandId: command.id, finishedAt, outcome });
+  #answer(command: Command, outcome: CommandOutcome, { beganAt }: Course = {}): CommandResult {
+    return create(CommandResultSchema, {
+      commandId: command.id,
+      ...(beganAt && { beganAt: timestampFromDate(beganAt) }),
+      finishedAt: timestampFromDate(this.#now()),
+      outcome,
+    });
+  }
+
+  #now(): Date {
+    return this.#options.now?.() ?? new Date();
   }
 
   /** Commands under way are kept whatever their number: they are the ones that must not run twice. */

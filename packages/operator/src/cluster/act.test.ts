@@ -6,6 +6,7 @@ import { CommandResultSchema, FailureReason, RefusalReason } from '@valkey-opera
 import type { CommandRequest, OperatorSession } from '@valkey-operator/rpc/operator';
 import { describe, expect, test } from 'vitest';
 import { createMetrics } from '../metrics.ts';
+import { noTracing } from '../tracing/orchestration-tracer.ts';
 import { aCluster, FakeLeadership, quietLog } from '../testing/builders.ts';
 import { aPlan, aSnapshot } from '../testing/plans.ts';
 import { type ActContext, executePlan } from './act.ts';
@@ -48,6 +49,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     onStale: (epoch) => claims.push(epoch),
     repairs,
     metrics,
+    tracing: noTracing,
     log: quietLog,
   };
   const execute = (stages: Action[][], { isCurrent = (): boolean => true, snapshot = aSnapshot() } = {}) =>

@@ -14,6 +14,7 @@ import type { Authorities } from '../certificates/authorities.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { childResource, valkeyClusters } from '../resources.ts';
+import type { ActionTrail, Tracing } from '../tracing/orchestration-tracer.ts';
 import { toCommandRequest } from '../wire/node-command.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type Checkpoint, namePoint } from './crash-points.ts';
@@ -35,7 +36,14 @@ export interface ActContext {
   repairs: Pick<RepairBook, 'note'>;
   metrics: Pick<Metrics, 'actions' | 'driftRepairs'>;
   checkpoint: Checkpoint;
+  tracing: Pick<Tracing, 'begin'>;
   log: Logger;
+}
+
+/** What an action belongs to, for logs and traces on both sides of the wire. */
+interface Errand {
+  orchestration: string | undefined;
+  trail: ActionTrail;
 }
 
 /** An action that did not come about. The next look at the cluster decides anew; nothing is repeated blindly. */
@@ -63,21 +71,24 @@ export async function executePlan(
 }
 
 async function execute(context: ActContext, snapshot: ClusterSnapshot, plan: Plan, action: Action): Promise<void> {
-  const { leadership, metrics, checkpoint, log } = context;
+  const { leadership, metrics, checkpoint, tracing, log } = context;
   const point = namePoint(plan, action);
   const orchestration = plan.status.orchestration?.id;
   const { namespace, name } = snapshot.cluster.metadata;
   const reason = 'reason' in action ? action.reason : undefined;
   const fields = { cluster: `${namespace}/${name}`, orchestration, point, action: describeAction(action), reason };
+  const trail = tracing.begin(snapshot.cluster, plan, action);
   try {
     if (!leadership.isValid()) throw new ActionFailed('this process does not lead any more');
     checkpoint('before', point, snapshot.cluster);
-    await perform(context, snapshot, action);
+    await perform(context, snapshot, action, { orchestration, trail });
     checkpoint('after', point, snapshot.cluster);
+    trail.ended();
     metrics.actions.inc({ action: action.type, outcome: 'done' });
     noteRepair(context, `${namespace}/${name}`, action);
     log.info(fields, 'action done');
   } catch (error) {
+    trail.ended(error);
     metrics.actions.inc({ action: action.type, outcome: 'failed' });
     log[error instanceof CommandHeld ? 'debug' : 'warn']({ ...fields, error: String(error) }, 'action failed');
     throw error;
@@ -95,7 +106,12 @@ function noteRepair({ repairs, metrics }: ActContext, cluster: string, action: A
   }
 }
 
-async function perform(context: ActContext, { cluster, spec }: ClusterSnapshot, action: Action): Promise<void> {
+async function perform(
+  context: ActContext,
+  { cluster, spec }: ClusterSnapshot,
+  action: Action,
+  errand: Errand,
+): Promise<void> {
   const { client, caches, authorities } = context;
   const { namespace } = cluster.metadata;
   const owner = { metadata: cluster.metadata, spec };
@@ -125,7 +141,7 @@ async function perform(context: ActContext, { cluster, spec }: ClusterSnapshot, 
     case 'IssueSidecarCertificate':
       return whenSeen(caches.secrets, await authorities.issueSidecarCertificate(client, owner));
     case 'CommandNode':
-      return commandNode(context, action, cluster);
+      return commandNode(context, action, cluster, errand);
   }
 }
 
@@ -172,12 +188,19 @@ async function setFinalizer({ client, caches }: ActContext, cluster: ValkeyClust
 }
 
 /** The pod is named by its uid: a session to its successor of the same name is not meant. */
-async function commandNode(context: ActContext, action: NodeAction, { metadata }: ValkeyCluster): Promise<void> {
+async function commandNode(
+  context: ActContext,
+  action: NodeAction,
+  { metadata }: ValkeyCluster,
+  { orchestration, trail }: Errand,
+): Promise<void> {
   const { sessions, pace } = context;
   pace.check(action);
   const session = await sessions.whenOpen(action.guard.podUid);
   if (!session) throw new ActionFailed(`no session to ${action.pod}`);
-  const { outcome } = await session.send(toCommandRequest(action));
+  const result = await session.send({ ...toCommandRequest(action), ...(orchestration && { orchestration }) });
+  trail.answered(result);
+  const { outcome } = result;
   if (outcome.case === 'done') return pace.forget(action);
   pace.slowDown(action);
   if (outcome.case === 'refusal' && outcome.value.reason === RefusalReason.STALE_EPOCH) {

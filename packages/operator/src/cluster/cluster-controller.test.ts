@@ -16,6 +16,7 @@ import {
   settle,
 } from '../testing/builders.ts';
 import { aPlan, operator } from '../testing/plans.ts';
+import { noTracing } from '../tracing/orchestration-tracer.ts';
 import { ReportBook } from '../wire/report-book.ts';
 import type { SidecarAddress } from '../wire/sidecar-link.ts';
 import { ClusterController, type ClusterControllerContext } from './cluster-controller.ts';
@@ -68,6 +69,7 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
     repairs: new RepairBook(),
     onStale: () => {},
     metrics: createMetrics(),
+    tracing: noTracing,
     log: quietLog,
     now: () => 0,
   };

@@ -1,4 +1,4 @@
-import { reasons, type ValkeyCluster } from '@valkey-operator/api';
+import { reasons, type ValkeyCluster, type ValkeyClusterStatus } from '@valkey-operator/api';
 import { childNames, type ClusterSnapshot, type Plan, type planCluster } from '@valkey-operator/core';
 import {
   type EventRecorder,
@@ -17,6 +17,7 @@ import type { Caches } from '../caches.ts';
 import type { Metrics } from '../metrics.ts';
 import { valkeyClusters, valkeyClusterStatuses, valkeyUpgrades } from '../resources.ts';
 import { tellOrphans } from '../upgrade/orphans.ts';
+import type { Tracing } from '../tracing/orchestration-tracer.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
 import { namePoint } from './crash-points.ts';
@@ -38,6 +39,7 @@ export interface ClusterControllerContext extends ObserveContext, ActContext {
   recorder: SnapshotRecorder;
   repairs: RepairBook;
   metrics: Pick<Metrics, 'actions' | 'countEnded' | 'countRun' | 'driftRepairs'>;
+  tracing: Tracing;
 }
 
 const CONCURRENCY = 16;
@@ -174,7 +176,7 @@ export class ClusterController {
 
   /** When to come back for what could not be written, or not yet. */
   async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<number | undefined> {
-    const { client, caches, metrics, checkpoint, now } = this.#context;
+    const { client, caches, checkpoint, now } = this.#context;
     const point = namePoint(plan, 'WriteStatus');
     checkpoint('before', point, cluster);
     const { namespace, name } = cluster.metadata;
@@ -186,16 +188,28 @@ export class ClusterController {
       const object = caches.upgrades.get({ namespace, name: upgrade });
       return object ? writeStatus(client, valkeyUpgrades, object, status) : 'missing';
     });
-    const writes = await Promise.all([
-      ...upgrades,
+    const [summaryWrite, detailWrite, ...upgradeWrites] = await Promise.all([
       writeStatus(client, valkeyClusters, cluster, plan.status),
       detail && holdMs === 0 ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
+      ...upgrades,
     ]);
     checkpoint('after', point, cluster);
-    // Only now that the status does not have them any more: another look would count them again.
-    if (writes[upgrades.length] === 'written') for (const ended of plan.ended ?? []) metrics.countEnded(ended);
-    if (writes.includes('stale')) return STALE_MS;
+    // Only now that it is written: another look would count it again.
+    if (detailWrite === 'written') this.#noteSteps(cluster, detail?.status, plan);
+    if (summaryWrite === 'written') this.#noteEnded(cluster, plan);
+    if ([summaryWrite, detailWrite, ...upgradeWrites].includes('stale')) return STALE_MS;
     return holdMs > 0 ? holdMs : undefined;
+  }
+
+  #noteSteps(cluster: Live<ValkeyCluster>, before: ValkeyClusterStatus['status'], { detail }: Plan): void {
+    this.#context.tracing.noteSteps(cluster, before?.orchestrationLog ?? [], detail.orchestrationLog ?? []);
+  }
+
+  #noteEnded(cluster: Live<ValkeyCluster>, plan: Plan): void {
+    for (const ended of plan.ended ?? []) {
+      this.#context.metrics.countEnded(ended);
+      this.#context.tracing.noteEnded(cluster, ended);
+    }
   }
 
   #tell(cluster: Live<ValkeyCluster>, plan: Plan): void {
