@@ -88,7 +88,7 @@ async function execute(context: ActContext, snapshot: ClusterSnapshot, plan: Pla
     noteRepair(context, `${namespace}/${name}`, action);
     log.info(fields, 'action done');
   } catch (error) {
-    trail.ended(error);
+    trail.ended(String(error));
     metrics.actions.inc({ action: action.type, outcome: 'failed' });
     log[error instanceof CommandHeld ? 'debug' : 'warn']({ ...fields, error: String(error) }, 'action failed');
     throw error;

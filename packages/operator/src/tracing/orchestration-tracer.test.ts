@@ -130,9 +130,9 @@ describe('the trace of an operation', () => {
     const value = { reason: FailureReason.VALKEY_ERROR, message: 'ERR no' };
     const at = timestampFromMs(START);
     trail.answered(create(CommandResultSchema, { beganAt: at, finishedAt: at, outcome: { case: 'failure', value } }));
-    trail.ended(new Error('demo-0 failed: ERR no'));
+    trail.ended('demo-0 failed: ERR no');
     tracer.noteSteps(cluster, [step2], [{ ...close(step2, 'Failed'), message: 'demo-0 did not start' }]);
-    expect(spans.map(({ error }) => error)).toEqual(['ERR no', 'Error: demo-0 failed: ERR no', 'demo-0 did not start']);
+    expect(spans.map(({ error }) => error)).toEqual(['ERR no', 'demo-0 failed: ERR no', 'demo-0 did not start']);
   });
 
   test('has nothing of a sidecar that did not begin, and nothing of an action outside of an operation', () => {

@@ -13,7 +13,7 @@ type Log = readonly OrchestrationLogEntry[];
 export interface ActionTrail {
   /** What the sidecar said, with the time that its part took. */
   answered(result: CommandResult): void;
-  ended(error?: unknown): void;
+  ended(error?: string): void;
 }
 
 /** Tells the story of each operation as a trace: the operation, its steps, their actions, and what sidecars did of these. */
@@ -54,7 +54,7 @@ export class OrchestrationTracer implements Tracing {
           parentId: stepSpanId(traceId, { step, startedAt: stepStartedAt, ...(stepName && { stepName }) }),
           startMs,
           endMs: this.#now(),
-          ...(error !== undefined && { error: String(error) }),
+          ...(error !== undefined && { error }),
         }),
     };
   }

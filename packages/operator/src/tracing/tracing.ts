@@ -11,5 +11,5 @@ export async function createTracing(
   if (collector === undefined) return { tracing: noTracing, close: async () => {} };
   const spans = await createSpanExport(version, log);
   log.info({ collector }, 'tracing operations');
-  return { tracing: new OrchestrationTracer(spans.add, Date.now), close: spans.close };
+  return { tracing: new OrchestrationTracer((span) => spans.add(span), Date.now), close: () => spans.close() };
 }
