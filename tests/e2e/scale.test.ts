@@ -114,6 +114,20 @@ describe('on Valkey 9.1', () => {
   });
   afterAll(() => cluster.delete());
 
+  test('slots that somebody has moved go back to where they were, which is told', async () => {
+    const layout = async () => (await cluster.primaries()).map(({ pod, self }) => `${pod} ${self.slots.toString()}`);
+    const before = (await layout()).toSorted();
+    const [source, target] = (await cluster.primaries()) as [Member, Member];
+    const slot = `${source.self.slots.ranges[0]![0] + 7}`;
+    await call(source.ip, ['CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', slot, slot, 'NODE', target.self.id]);
+    const told = `Slots ${slot} are served by ${target.pod}, should be by ${source.pod}`;
+    await expect.poll(async () => (await cluster.condition('DriftDetected'))?.message, POLL).toContain(told);
+    await expect.poll(async () => (await layout()).toSorted(), POLL).toEqual(before);
+    await waitForShards(cluster, 3);
+    expect((await cluster.events()).map(({ message }) => message).join()).toContain(told);
+    expect(await countStock(await cluster.primaries())).toBe(STOCK.nine);
+  });
+
   test('3 shards become 4 by kubectl scale, and kubectl get tells the story', async () => {
     let story: string[] = [];
     const outcome = await underLoad(cluster, {

@@ -45,6 +45,11 @@ const migration = object('Slots on their way from one shard to another.', {
   message: text('What went wrong.', { max: 1024 }).optional(),
 });
 
+const displacedSlots = object('Slots that somebody has moved to another shard.', {
+  shard: text('The shard that gets them back.', { max: 64 }),
+  slots: slotRanges,
+});
+
 const logEntry = object('A step of an orchestration.', {
   orchestration: text('Id of the orchestration.', { max: 64 }),
   kind: choice('What it does.', orchestrationKinds),
@@ -92,6 +97,7 @@ const status = object('Detail of the cluster; written at most once a second and 
   nodes: list('Every node.', node, { max: 3000, key: 'pod' }).optional(),
   shards: list('Every shard.', shard, { max: 500, key: 'id' }).optional(),
   migrations: list('Slots on their way.', migration, { max: 500 }).optional(),
+  displaced: list('Slots moved by hand, until they are back.', displacedSlots, { max: 500 }).optional(),
   orchestrationLog: list('The last steps, newest last.', logEntry, { max: logLength }).optional(),
   effectiveSpec: anything(
     'The spec with all defaults, as last put into effect: a default that changes is shown against it before it acts.',

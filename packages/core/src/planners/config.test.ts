@@ -167,8 +167,28 @@ describe('what was moved by hand', () => {
     to!.epoch += 10;
     const plan = planCluster(cluster.snapshot());
     expect(condition(plan, 'DriftDetected').message).toBe(
-      `Slots ${slot.toString()} are served by ${cluster.primaries[1]!.name}, which did not have them.`,
+      `Slots ${slot.toString()} are served by ${cluster.primaries[1]!.name}, should be by ${cluster.primaries[0]!.name}.`,
     );
+  });
+
+  it.each([
+    ['which leaves shares uneven', 2, 1],
+    ['which leaves them as even as before', 2, 0],
+    ['back and forth', 0, 1],
+  ])('slots, %s: exactly these go back', (_which, from, to) => {
+    const cluster = bear();
+    const layout = () => cluster.primaries.map(({ node }) => node.slots.toString());
+    const before = layout();
+    const [source, target] = [from, to].map((index) => cluster.primaries[index]!.node);
+    const slot = SlotSet.ofSlots([source!.slots.ranges[0]![0] + 7]);
+    source!.slots = source!.slots.difference(slot);
+    target!.slots = target!.slots.union(slot);
+    target!.epoch += 10;
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.detail.displaced).toEqual([{ shard: expect.any(String), slots: [slot.toString()] }]);
+    settle(cluster);
+    expect(layout()).toEqual(before);
+    expect(cluster.reconcile(checkPlan(cluster)).detail.displaced).toBeUndefined();
   });
 
   it('is told no more a minute after it was put back', () => {

@@ -9,6 +9,7 @@ import {
 } from '@valkey-operator/valkey';
 import type { NodeAction } from '../actions.ts';
 import { type Decision, order, type PlanView } from '../decision.ts';
+import { findDisplaced, planReturns } from '../displaced-slots.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
 import { knows } from './introduce.ts';
@@ -31,16 +32,20 @@ const GENTLE_KEYS = 100_000;
 const AT_ONCE = { gently: 8000, quickly: 50_000 };
 
 /**
- * Slots that are not where they belong: shards that leave keep none, the others share them evenly. Planned anew at each look
+ * Slots that are not where they belong: shards that leave keep none, the others share them evenly, and what somebody has
+ * moved goes back. Planned anew at each look
  * from what is owned and what is under way, so that a move that was cut short, or a spec that changed, needs no memory.
  */
-export function planMoves({ topology }: PlanView): Decision | undefined {
+export function planMoves(view: PlanView): Decision | undefined {
+  const { topology } = view;
   const { shards, leaving, newborn } = topology;
   const running = findRunningMoves(topology);
   const owned = new Map(shards.map(({ primary, slots }) => [primary.id, slots]));
   const targets = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn].map(({ primary }) => primary.id);
   if (targets.length === 0) return undefined;
-  const moves = planSlotMoves(applySlotMoves(owned, running), targets);
+  const expected = applySlotMoves(owned, running);
+  const returns = planReturns(findDisplaced(view), expected);
+  const moves = returns.length > 0 ? returns : planSlotMoves(expected, targets);
   if (moves.length + running.length === 0) return undefined;
 
   const contrary = running.filter(({ to, slots }) =>

@@ -9,6 +9,7 @@ import type {
 import { SlotSet } from '@valkey-operator/valkey';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
+import { findDisplaced } from '../displaced-slots.ts';
 import { previousDetail } from '../previous-detail.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
@@ -30,6 +31,7 @@ export function describeDetail(view: PlanView, upgraded: UpgradedImage | undefin
   const { snapshot, topology } = view;
   const before = new Map(previousDetail(snapshot).nodes?.map((node) => [node.pod, node]));
   const migrations = topology.members.flatMap((member) => describeMigration(view, member));
+  const displaced = findDisplaced(view).map(({ slots, owner }) => ({ shard: owner.id, slots: listRanges(slots) }));
   const pods = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal);
   return {
     observedGeneration: snapshot.cluster.metadata.generation,
@@ -40,6 +42,7 @@ export function describeDetail(view: PlanView, upgraded: UpgradedImage | undefin
     nodes: pods.map((pod) => describeNode(pod, view, before.get(pod.name))),
     shards: topology.shards.map(describeShard),
     ...(migrations.length > 0 && { migrations }),
+    ...(displaced.length > 0 && { displaced }),
     effectiveSpec: { ...specInEffect(view), ...topology.inEffect },
     ...withValues({ failedRoll: recordFailure(view), upgraded }),
   };

@@ -1,5 +1,5 @@
-import { SlotSet } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
+import { findDisplaced, isAtRest } from '../displaced-slots.ts';
 import type { Drift } from '../drift.ts';
 import { previousDetail } from '../previous-detail.ts';
 
@@ -17,16 +17,18 @@ function findSettingDrift({ topology: { members } }: PlanView): string[] {
   );
 }
 
-/**
- * Against what was written down last, and only while nothing was under way: whatever has moved since, nobody here has
- * moved. A failover is no such move: shard, replicas and slots stay together.
- */
-function findPlacementDrift({ snapshot, topology }: PlanView): string[] {
-  const { shards: before = [], nodes = [] } = previousDetail(snapshot);
-  const { shards, formed, missing } = topology;
-  const isAtRest = formed && missing.length === 0 && snapshot.cluster.status?.orchestration === undefined;
-  if (!isAtRest || snapshot.cluster.status?.observedGeneration !== snapshot.cluster.metadata.generation) return [];
-  const moved = shards.flatMap((shard) =>
+/** A failover is no such move: shard, replicas and slots stay together. */
+function findPlacementDrift(view: PlanView): string[] {
+  const taken = findDisplaced(view).map(
+    ({ slots, owner, holder }) =>
+      `Slots ${slots.toString()} are served by ${holder.primary.pod.name}, should be by ${owner.primary.pod.name}`,
+  );
+  return [...(isAtRest(view) ? findMovedReplicas(view) : []), ...taken];
+}
+
+function findMovedReplicas({ snapshot, topology: { shards } }: PlanView): string[] {
+  const { nodes = [] } = previousDetail(snapshot);
+  return shards.flatMap((shard) =>
     shard.replicas.flatMap(({ pod }) => {
       const was = nodes.find((node) => node.pod === pod.name)?.shard;
       const old = shards.find((each) => each.id === was);
@@ -35,12 +37,4 @@ function findPlacementDrift({ snapshot, topology }: PlanView): string[] {
         : [`Replica ${pod.name} follows ${shard.primary.pod.name}, should follow ${old.primary.pod.name}`];
     }),
   );
-  const taken = shards.flatMap((shard) => {
-    const written = before.find(({ id }) => id === shard.id)?.slots;
-    const gained = written ? shard.slots.difference(SlotSet.parse(written.join(' '))) : SlotSet.empty;
-    return gained.isEmpty
-      ? []
-      : [`Slots ${gained.toString()} are served by ${shard.primary.pod.name}, which did not have them`];
-  });
-  return [...moved, ...taken];
 }
