@@ -57,6 +57,31 @@ describe('a roll', () => {
     expect(await uids(cluster)).toEqual(before);
   });
 
+  test.each([
+    ['to what runs', 'same', '9.1', undefined, 'Failed', 'runs docker.io/valkey/valkey:9.1 already'],
+    ['to an older version', 'older', '8.1', undefined, 'Failed', 'is not newer than 9.1'],
+    [
+      'to what is no Valkey',
+      'pause',
+      { name: 'registry.k8s.io/pause', tag: '3.10' },
+      undefined,
+      'Failed',
+      'is not newer than 9.1',
+    ],
+    ['of a cluster that does not exist', 'lost', '9.1', 'nobody', 'Queued', 'There is no ValkeyCluster nobody'],
+  ] as const)('by a ValkeyUpgrade %s touches nothing, and says why', async (_, name, target, whom, phase, words) => {
+    const before = await uids(cluster);
+    await askFor(name, target, whom);
+    await expect.poll(async () => (await findUpgrade(name))?.status?.phase, POLL).toBe(phase);
+    expect((await findUpgrade(name))?.status?.conditions?.[0]?.message).toContain(words);
+    expect(await uids(cluster)).toEqual(before);
+    await client.delete(upgrades, { namespace, name });
+  });
+
+  test('by a ValkeyUpgrade to what is no version is refused at admission', async () => {
+    await expect(askFor('odd', 'newest')).rejects.toThrow('must be a version such as "9.1"');
+  });
+
   test('to an image that does not exist costs one replica and is taken back', async () => {
     const before = await uids(cluster);
     await underLoad(cluster, {
@@ -198,8 +223,13 @@ async function versions(target: TestCluster): Promise<string[]> {
   return [...new Set(await Promise.all(answers))];
 }
 
-async function askFor(name: string, targetVersion: string, target = cluster.name): Promise<void> {
-  const spec = { clusterRef: { name: target }, targetVersion };
+async function askFor(
+  name: string,
+  target: string | { name: string; tag: string },
+  whom = cluster.name,
+): Promise<void> {
+  const wish = typeof target === 'string' ? { targetVersion: target } : { image: target };
+  const spec = { clusterRef: { name: whom }, ...wish };
   await lab.apply(JSON.stringify({ apiVersion, kind: 'ValkeyUpgrade', metadata: { name, namespace }, spec }));
 }
 
