@@ -49,7 +49,8 @@ export class CrashOperator {
 
   /** From now on every point that is passed or ends it is told. Anew for each run: a stream that lasts long may fall silent. */
   async follow(onLine: (line: PointLine) => void): Promise<void> {
-    const since = `--since-time=${new Date().toISOString()}`;
+    const begin = new Date().toISOString();
+    const since = `--since-time=${begin}`;
     const { pod } = await this.#operators.leader();
     this.unfollow();
     this.#logs = spawn(join(this.#lab.binaries, 'kubectl'), ['-n', OPERATOR_NAMESPACE, 'logs', '-f', since, pod], {
@@ -57,7 +58,7 @@ export class CrashOperator {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     createInterface({ input: this.#logs.stdout! }).on('line', (text) => {
-      const line = readLine(text);
+      const line = readLine(text, begin);
       if (line) onLine(line);
     });
   }
@@ -82,8 +83,10 @@ export class CrashOperator {
   }
 }
 
-function readLine(text: string): PointLine | undefined {
-  const { msg, point, moment } = JSON.parse(text) as { msg: string; point: string; moment?: 'before' | 'after' };
+/** Kubernetes takes times by whole seconds, and what was before is of another run. */
+function readLine(text: string, begin: string): PointLine | undefined {
+  const { time, msg, point, moment } = JSON.parse(text) as { time: string; msg: string } & Omit<PointLine, 'event'>;
+  if (time < begin) return undefined;
   if (msg === 'action done') return { event: 'done', point };
   return msg === 'crash point' ? { event: 'crash', point, ...(moment && { moment }) } : undefined;
 }

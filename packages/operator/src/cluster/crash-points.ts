@@ -31,6 +31,7 @@ export function createCrashPoints(crash: (moment: Moment, point: string) => void
 
 /** Past the logger, which would not come to write it any more. */
 export function crashLoudly(moment: Moment, point: string): void {
-  writeSync(process.stdout.fd, `${JSON.stringify({ level: 'warn', point, moment, msg: 'crash point' })}\n`);
+  const line = { level: 'warn', time: new Date().toISOString(), point, moment, msg: 'crash point' };
+  writeSync(process.stdout.fd, `${JSON.stringify(line)}\n`);
   process.kill(process.pid, 'SIGKILL');
 }
