@@ -25,17 +25,18 @@ afterAll(async () => {
 });
 
 test('a birth, and a scale-out in which the operator was killed, are a trace each', async () => {
-  await cluster.apply({ replicasPerMaster: 0 });
+  await cluster.apply({});
   await cluster.waitUntilReady();
-  const birth = await traceOf('Create');
-  expect(birth.children('Create')).toEqual(['Start pods', 'Assign slots']);
-  expect(birth.children('Assign slots')).toContain('addSlots');
+  const steps = ['Start pods', 'Assign slots', 'Attach replicas'];
+  await expect.poll(async () => (await traceOf('Create')).children('Create'), POLL).toEqual(steps);
+  expect((await traceOf('Create')).children('Assign slots')).toContain('addSlots');
 
-  await cluster.apply({ replicasPerMaster: 0, masterCount: 4 });
+  await cluster.apply({ masterCount: 4 });
   await expect.poll(async () => (await orchestration())?.kind, POLL).toBe('ScaleOut');
   const { id } = (await orchestration())!;
   signalPodProcess((await operators.get((await operators.leader()).pod)).metadata.uid, 'node', 'SIGKILL');
   await expect.poll(orchestration, POLL).toBeUndefined();
+  await expect.poll(async () => (await traceOf('ScaleOut')).children('ScaleOut'), POLL).toContain('Move slots');
   const { spans, root, children } = await traceOf('ScaleOut');
   expect(root.attributes).toMatchObject({
     'valkey.orchestration.id': id,
@@ -43,7 +44,6 @@ test('a birth, and a scale-out in which the operator was killed, are a trace eac
     'valkey.cluster.name': 'traced',
     'k8s.namespace.name': namespace,
   });
-  expect(children('ScaleOut')).toContain('Move slots');
   expect(children('Move slots')).toContain('moveSlots');
   // What was sent by the one that was killed is in the same trace, or lost with it; nothing hangs in the air but that.
   const known = new Set(spans.map(({ spanId }) => spanId));

@@ -133,6 +133,7 @@ export class ClusterController {
     this.#pace.forget(formatKey({ namespace, name }));
     this.#failures.delete(formatKey({ namespace, name }));
     this.#context.repairs.forget(formatKey({ namespace, name }));
+    this.#context.tracing.forget({ namespace, name });
   }
 
   #forgetGonePods({ metadata: { namespace, name } }: Live<ValkeyCluster>): void {

@@ -117,6 +117,21 @@ describe('the trace of an operation', () => {
     ]);
   });
 
+  test('ends with its last step, though that is written down a moment later', () => {
+    const { spans, clock, tracer } = aTracer();
+    clock.ms = START + 2500;
+    tracer.noteSteps(cluster, [step1], [close(step1), step2]);
+    const times = { startedAtMs: START, endedAtMs: START + 2700 };
+    tracer.noteEnded(cluster, { id, kind: 'ScaleOut', outcome: 'Succeeded', ...times });
+    clock.ms = START + 2900;
+    tracer.noteSteps(cluster, [close(step1), step2], [close(step1), close(step2)]);
+    expect(spans.map(({ name, startMs, endMs }) => [name, startMs - START, endMs - START])).toEqual([
+      ['Start pods', 0, 2500],
+      ['ScaleOut', 0, 2700],
+      ['Move slots', 2500, 2700],
+    ]);
+  });
+
   test('is the same for the next operator: its actions belong to the step that the last one began', () => {
     const [last, next] = [aTracer(), aTracer()];
     last.tracer.begin(cluster, plan, move).ended();

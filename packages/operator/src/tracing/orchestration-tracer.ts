@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { OrchestrationLogEntry, ValkeyCluster } from '@valkey-operator/api';
 import type { Action, EndedOrchestration, Plan } from '@valkey-operator/core';
-import type { Live } from '@valkey-operator/kube';
+import { formatKey, type Live, type ObjectRef } from '@valkey-operator/kube';
 import type { CommandResult } from '@valkey-operator/rpc';
 import { rootSpanId, type Span, stepSpanId, traceIdOf } from './span.ts';
 
@@ -22,16 +22,30 @@ export interface Tracing {
   /** Steps that have ended, by the log before and now. */
   noteSteps(cluster: Cluster, before: Log, after: Log): void;
   noteEnded(cluster: Cluster, ended: EndedOrchestration): void;
+  forget(cluster: ObjectRef): void;
+}
+
+/** What was told last of a cluster, whose steps follow each other. */
+interface Told {
+  /** When its last step ended. Kubernetes tells times in whole seconds, so the next would seem to begin before. */
+  readonly stepEndMs?: number;
+  /** The operation that ended last: its last step may be written down a moment later than that. */
+  readonly ended?: { readonly traceId: string; readonly endMs: number };
 }
 
 const NO_TRAIL: ActionTrail = { answered: () => {}, ended: () => {} };
-export const noTracing: Tracing = { begin: () => NO_TRAIL, noteSteps: () => {}, noteEnded: () => {} };
+export const noTracing: Tracing = {
+  begin: () => NO_TRAIL,
+  noteSteps: () => {},
+  noteEnded: () => {},
+  forget: () => {},
+};
 
 export class OrchestrationTracer implements Tracing {
   readonly #emit: (span: Span) => void;
   readonly #now: () => number;
-  /** By trace: when its last step ended. Kubernetes tells times in whole seconds, so the next would seem to begin before. */
-  readonly #lastEnd = new Map<string, number>();
+  /** By cluster. */
+  readonly #told = new Map<string, Told>();
 
   constructor(emit: (span: Span) => void, now: () => number) {
     this.#emit = emit;
@@ -92,30 +106,33 @@ export class OrchestrationTracer implements Tracing {
       } = entry;
       if (!finishedAt || before.some((old) => old.finishedAt && isSameStep(old, entry))) continue;
       const traceId = traceIdOf(metadata.uid, orchestration);
-      const endMs = this.#now();
+      const told = this.#told.get(formatKey(metadata)) ?? {};
+      const endMs = told.ended?.traceId === traceId ? told.ended.endMs : this.#now();
       this.#emit({
         traceId,
         spanId: stepSpanId(traceId, entry),
         parentId: rootSpanId(traceId),
         name: stepName,
-        startMs: Math.max(Date.parse(startedAt), this.#lastEnd.get(traceId) ?? 0),
+        startMs: Math.max(Date.parse(startedAt), told.stepEndMs ?? 0),
         endMs,
         attributes: { 'valkey.step.number': step, 'valkey.outcome': outcome, ...(message && { message }) },
         ...(FAILED.has(outcome) && { error: message ?? outcome }),
       });
-      this.#lastEnd.set(traceId, endMs);
+      this.#told.set(formatKey(metadata), { ...told, stepEndMs: endMs });
     }
   }
 
   noteEnded({ metadata }: Cluster, { id, kind, outcome, startedAtMs, endedAtMs }: EndedOrchestration): void {
     const traceId = traceIdOf(metadata.uid, id);
     const { namespace, name } = metadata;
+    const told = this.#told.get(formatKey(metadata)) ?? {};
+    const endMs = Math.max(endedAtMs, told.stepEndMs ?? 0);
     this.#emit({
       traceId,
       spanId: rootSpanId(traceId),
       name: kind,
       startMs: startedAtMs,
-      endMs: Math.max(endedAtMs, this.#lastEnd.get(traceId) ?? 0),
+      endMs,
       attributes: {
         'k8s.namespace.name': namespace,
         'valkey.cluster.name': name,
@@ -124,7 +141,11 @@ export class OrchestrationTracer implements Tracing {
       },
       ...(outcome === 'Failed' && { error: outcome }),
     });
-    this.#lastEnd.delete(traceId);
+    this.#told.set(formatKey(metadata), { ...told, ended: { traceId, endMs } });
+  }
+
+  forget(cluster: ObjectRef): void {
+    this.#told.delete(formatKey(cluster));
   }
 }
 
