@@ -259,7 +259,7 @@ describe('failover', () => {
     [FailoverMode.FORCE, 'CLUSTER FAILOVER FORCE'],
     [FailoverMode.TAKEOVER, 'CLUSTER FAILOVER TAKEOVER'],
   ])('in mode %i asks for %s, and is done when the node is primary', async (mode, words) => {
-    const node = new ScriptedNode({ myself: replicaOf('p') }, (_command, it) => {
+    const node = new ScriptedNode({ myself: replicaOf('p'), link: {} }, (_command, it) => {
       it.show({ myself: primary });
       return undefined;
     });
@@ -275,13 +275,41 @@ describe('failover', () => {
 
   it('in agreement waits until it will come off', async () => {
     const verdicts = [false, false, true];
-    const node = new ScriptedNode({ myself: replicaOf('p') }, (_command, it) => {
+    const node = new ScriptedNode({ myself: replicaOf('p'), link: {} }, (_command, it) => {
       it.show({ myself: primary });
       return undefined;
     });
     const judge = async () => verdicts.shift() ?? false;
     await run(failover(node, judge), 'failover', { mode: FailoverMode.COORDINATED });
     expect(verdicts).toEqual([]);
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  it.each([
+    ['has lost its link', { link: { up: false } }],
+    ['copies all data once more', { link: { up: false, syncInProgress: true } }],
+    ['loads that copy', { loading: true }],
+  ])('in agreement waits while the node %s, although all others are ready', async (_what, trouble) => {
+    const node = new ScriptedNode({ myself: replicaOf('p'), link: {} }, (_command, it) => {
+      it.show({ myself: primary });
+      return undefined;
+    });
+    let looks = 0;
+    const refresh = () => {
+      looks += 1;
+      return node.refresh();
+    };
+    const judge = async () => {
+      if (looks < 3) node.show(trouble);
+      return true;
+    };
+    const outcome = run(failover({ call: node.call, view: node.view, refresh }, judge), 'failover', {
+      mode: FailoverMode.COORDINATED,
+    });
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(5));
+    expect(node.commands).toEqual([]);
+    node.show({ link: {}, loading: false });
+    expect(await outcome).toBeUndefined();
     expect(node.commands).toEqual(['CLUSTER FAILOVER']);
   });
 

@@ -11,14 +11,31 @@ const ELECTABLE_POLL_MS = 50;
 export const failover = (node: Node, judge: typeof isElectable = isElectable) =>
   handler<'failover'>(async ({ mode }, { signal }) => {
     const words = wordsOf(mode);
-    const { myself, nodes } = await lookAtCluster(node);
+    const { myself } = await lookAtCluster(node);
     if (myself.role === 'primary') return done({ unchanged: true });
-    if (mode === FailoverMode.COORDINATED)
-      while (!(await judge(myself, nodes))) await sleep(ELECTABLE_POLL_MS, undefined, { signal });
+    if (mode === FailoverMode.COORDINATED) await whenItComesOff(node, judge, signal);
     const ask = () => node.call('CLUSTER', 'FAILOVER', ...words);
     await ask();
     await waitForEffect(node, signal, (now) => now.myself.role === 'primary', { everyMs: ASK_AGAIN_MS, push: ask });
   });
+
+/**
+ * Others may need seconds to hear of this node. Meanwhile its link may be lost and come back by another copy of all data, for
+ * which writes would wait: so the link is looked at last, after them.
+ */
+async function whenItComesOff(node: Node, judge: typeof isElectable, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const { cluster } = await node.refresh();
+    if (cluster && (await judge(cluster.myself, cluster.nodes)) && (await isInStep(node))) return;
+    await sleep(ELECTABLE_POLL_MS, undefined, { signal });
+  }
+}
+
+async function isInStep(node: Node): Promise<boolean> {
+  const { cluster, info } = await node.refresh();
+  const link = info.replication?.primary;
+  return cluster !== undefined && link?.up === true && !link.syncInProgress;
+}
 
 function wordsOf(mode: FailoverMode): string[] {
   switch (mode) {
