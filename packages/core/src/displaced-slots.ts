@@ -25,12 +25,15 @@ export function findDisplaced(view: PlanView): Displaced[] {
     : displaced;
   const found = belongings.flatMap(({ shard, slots }) => {
     const owner = shards.find(({ id }) => id === shard);
-    const own = SlotSet.parse(slots.join(' '));
+    const missing = owner ? SlotSet.parse(slots.join(' ')).difference(owner.slots) : SlotSet.empty;
+    // Almost always: among hundreds of shards, each is not compared with each.
+    if (!owner || missing.isEmpty) return [];
     return shards.flatMap((holder) => {
-      const taken = holder.slots.intersection(own);
-      return owner && holder !== owner && !taken.isEmpty ? [{ owner, holder, slots: taken }] : [];
+      const taken = holder.slots.intersection(missing);
+      return taken.isEmpty ? [] : [{ owner, holder, slots: taken }];
     });
   });
+  if (found.length === 0) return [];
   const owned = new Map(shards.map(({ primary, slots }) => [primary.id, slots]));
   const counts = Array.from(applySlotMoves(owned, planReturns(found, owned)).values(), ({ count }) => count);
   return Math.max(...counts) - Math.min(...counts) <= 1 ? found : [];

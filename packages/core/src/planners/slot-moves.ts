@@ -33,8 +33,8 @@ const AT_ONCE = { gently: 8000, quickly: 50_000 };
 
 /**
  * Slots that are not where they belong: shards that leave keep none, the others share them evenly, and what somebody has
- * moved goes back. Planned anew at each look
- * from what is owned and what is under way, so that a move that was cut short, or a spec that changed, needs no memory.
+ * moved goes back. Planned anew at each look from what is owned and what is under way, so that a move that was cut short, or a
+ * spec that changed, needs no memory.
  */
 export function planMoves(view: PlanView): Decision | undefined {
   const { topology } = view;
