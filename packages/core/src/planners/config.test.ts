@@ -191,6 +191,45 @@ describe('what was moved by hand', () => {
     expect(cluster.reconcile(checkPlan(cluster)).detail.displaced).toBeUndefined();
   });
 
+  it.each([
+    ['', false],
+    [', although the record of it is seen late', true],
+  ])('slots whose new owner tells of them later than the old one: exactly these go back%s', (_late, isLate) => {
+    const cluster = bear();
+    const key = `ValkeyClusterStatus/${cluster.names.status}`;
+    const record = cluster.children.get(key)!;
+    const layout = () => cluster.primaries.map(({ node }) => node.slots.toString());
+    const before = layout();
+    const [source, target] = cluster.primaries.map(({ node }) => node);
+    const slot = SlotSet.ofSlots([source!.slots.ranges[0]![0] + 7]);
+    source!.slots = source!.slots.difference(slot);
+    const { status, detail } = planCluster(cluster.snapshot());
+    expect(detail.displaced).toEqual([{ shard: expect.any(String), slots: [slot.toString()] }]);
+    expect(status.orchestration).toBeDefined();
+    cluster.cluster = { ...cluster.cluster, status };
+    if (!isLate) cluster.children.set(key, { ...record, status: detail });
+    target!.slots = target!.slots.union(slot);
+    target!.epoch += 10;
+    settle(cluster);
+    expect(layout()).toEqual(before);
+  });
+
+  it('slots that are still on their way: exactly these go back', () => {
+    const cluster = bear();
+    const [source, target] = cluster.primaries.map(({ node }) => node);
+    const slot = SlotSet.ofSlots([source!.slots.ranges[0]![0] + 7]);
+    const snapshot = cluster.snapshot();
+    const exports = [{ slots: slot.toString(), targetId: target!.id }];
+    const pods = snapshot.pods.map((pod) =>
+      pod.report?.cluster?.nodeId === source!.id
+        ? { ...pod, report: { ...pod.report, cluster: { ...pod.report.cluster, exports } } }
+        : pod,
+    );
+    const { detail, stages } = planCluster({ ...snapshot, pods });
+    expect(detail.displaced).toEqual([{ shard: expect.any(String), slots: [slot.toString()] }]);
+    expect(stages).toEqual([]);
+  });
+
   it('is told no more a minute after it was put back', () => {
     const cluster = bear({ replicas: 2 });
     const [first, second] = cluster.primaries;

@@ -44,8 +44,8 @@ export function planMoves(view: PlanView): Decision | undefined {
   const targets = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn].map(({ primary }) => primary.id);
   if (targets.length === 0) return undefined;
   const expected = applySlotMoves(owned, running);
-  const returns = planReturns(findDisplaced(view), expected);
-  const moves = returns.length > 0 ? returns : planSlotMoves(expected, targets);
+  const displaced = findDisplaced(view);
+  const moves = displaced.length > 0 ? planReturns(displaced, expected) : planSlotMoves(expected, targets);
   if (moves.length + running.length === 0) return undefined;
 
   const contrary = running.filter(({ to, slots }) =>

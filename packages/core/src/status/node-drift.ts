@@ -1,5 +1,5 @@
 import type { PlanView } from '../decision.ts';
-import { findDisplaced, isAtRest } from '../displaced-slots.ts';
+import { findDisplaced, wasAtRest } from '../displaced-slots.ts';
 import type { Drift } from '../drift.ts';
 import { previousDetail } from '../previous-detail.ts';
 
@@ -19,11 +19,13 @@ function findSettingDrift({ topology: { members } }: PlanView): string[] {
 
 /** A failover is no such move: shard, replicas and slots stay together. */
 function findPlacementDrift(view: PlanView): string[] {
-  const taken = findDisplaced(view).map(
-    ({ slots, owner, holder }) =>
-      `Slots ${slots.toString()} are served by ${holder.primary.pod.name}, should be by ${owner.primary.pod.name}`,
+  const taken = findDisplaced(view).flatMap(({ slots, owner, holder }) =>
+    holder
+      ? [`Slots ${slots.toString()} are served by ${holder.primary.pod.name}, should be by ${owner.primary.pod.name}`]
+      : [],
   );
-  return [...(isAtRest(view) ? findMovedReplicas(view) : []), ...taken];
+  const isAtRest = wasAtRest(view) && view.snapshot.cluster.status?.orchestration === undefined;
+  return [...(isAtRest ? findMovedReplicas(view) : []), ...taken];
 }
 
 function findMovedReplicas({ snapshot, topology: { shards } }: PlanView): string[] {
