@@ -36,6 +36,14 @@ describe('writing a status', () => {
     });
   });
 
+  test('is done when whoever waits for it has seen it', async () => {
+    const { client, thing } = scene();
+    const seen: unknown[] = [];
+    const whenWritten = async ({ status }: Thing) => void seen.push(status);
+    await writeStatus(client, things, thing, { phase: 'Running' }, { whenWritten });
+    expect(seen).toEqual([{ phase: 'Running' }]);
+  });
+
   test('writes nothing over a newer version', async () => {
     const { api, client, thing } = scene();
     api.put(PATH, { ...thing, status: { phase: 'Failed' } });

@@ -11,6 +11,11 @@ import type { Resource } from './resource.ts';
  */
 export type StatusWrite = 'written' | 'unchanged' | 'stale' | 'missing';
 
+export interface StatusWriteOptions<T extends KubeObject> extends CallOptions {
+  /** Waited for once it is written: until a cache shows it, say, because from an older view the next write would be stale. */
+  whenWritten?: (object: Live<T>) => Promise<void>;
+}
+
 /**
  * Writes the status of an object as it was read, if it differs. Bound to that version, so that neither a frozen former
  * leader nor a view behind the last write can put an old status over a new one.
@@ -20,14 +25,15 @@ export async function writeStatus<T extends KubeObject & { status?: unknown }>(
   resource: Resource<T>,
   object: Live<T>,
   status: NonNullable<T['status']>,
-  options: CallOptions = {},
+  { whenWritten, ...options }: StatusWriteOptions<T> = {},
 ): Promise<StatusWrite> {
   if (isSameJson(status, object.status)) return 'unchanged';
   const { apiVersion, kind } = object;
   const { name, namespace, uid, resourceVersion } = object.metadata;
   const desired = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
   try {
-    await client.applyStatus(resource, desired, options);
+    const written = await client.applyStatus<T>(resource, desired, options);
+    await whenWritten?.(written);
     return 'written';
   } catch (error) {
     if (isKubeError(error, 'Conflict')) return 'stale';

@@ -28,6 +28,7 @@ import type { RepairBook } from './repair-book.ts';
 import type { SnapshotRecorder } from './snapshot-recorder.ts';
 import { ToldEvents } from './told-events.ts';
 import { subscribeWakeUps } from './wake-ups.ts';
+import { whenSeen } from './when-seen.ts';
 
 export interface ClusterControllerContext extends ObserveContext, ActContext {
   client: KubeClient;
@@ -187,11 +188,13 @@ export class ClusterController {
       : 0;
     const upgrades = (plan.upgrades ?? []).map(({ name: upgrade, status }) => {
       const object = caches.upgrades.get({ namespace, name: upgrade });
-      return object ? writeStatus(client, valkeyUpgrades, object, status) : 'missing';
+      return object ? writeStatus(client, valkeyUpgrades, object, status, shownBy(caches.upgrades)) : 'missing';
     });
     const [summaryWrite, detailWrite, ...upgradeWrites] = await Promise.all([
-      writeStatus(client, valkeyClusters, cluster, plan.status),
-      detail && holdMs === 0 ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail) : 'unchanged',
+      writeStatus(client, valkeyClusters, cluster, plan.status, shownBy(caches.clusters)),
+      detail && holdMs === 0
+        ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail, shownBy(caches.details))
+        : 'unchanged',
       ...upgrades,
     ]);
     checkpoint('after', point, cluster);
@@ -226,6 +229,11 @@ export class ClusterController {
     if (run.error === undefined || run.error instanceof ActionFailed) return;
     log.error({ cluster: run.key, failures: run.failures, err: run.error }, 'reconcile failed');
   }
+}
+
+/** The next plan starts from what this one has written. */
+function shownBy(cache: Parameters<typeof whenSeen>[0]) {
+  return { whenWritten: (written: Live) => whenSeen(cache, written) };
 }
 
 /** Both run to their end even if one fails, so that nothing of this run goes on behind the back of the next. */
