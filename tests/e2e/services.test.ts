@@ -71,10 +71,12 @@ describe('clients', () => {
     await expect.poll(async () => (await announced(ip)).filter((each) => each.endsWith(':6379')), POLL).toEqual([]);
     await atRest();
     const addresses = await announced(ip);
-    const ids = await Promise.all(
-      addresses.map(async (address) => expectText(await ask(address, ['CLUSTER', 'MYID']))),
-    );
-    expect(new Set(ids)).toEqual(new Set((await cluster.members()).map(({ self }) => self.id)));
+    // kube-proxy takes its time to lay the way to a new Service.
+    const answering = async () => {
+      const ids = addresses.map(async (address) => expectText(await ask(address, ['CLUSTER', 'MYID'])));
+      return new Set(await Promise.all(ids.map((id) => id.catch(String))));
+    };
+    await expect.poll(answering, POLL).toEqual(new Set((await cluster.members()).map(({ self }) => self.id)));
     const refusal = await Promise.all(addresses.map((address) => ask(address, ['GET', 'x']).catch(String)));
     const moved = refusal.map(String).find((words) => words.includes('MOVED'));
     expect(addresses).toContain(/MOVED \d+ (\S+)/.exec(moved ?? '')?.[1]);
