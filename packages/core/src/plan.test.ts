@@ -112,10 +112,10 @@ describe('healing ends Ready, with all data, when', () => {
 });
 
 describe('a foreign node', () => {
-  const meetForeigner = (hostname: string) => {
+  const meetForeigner = (hostname: string, line: Partial<Line> = {}) => {
     const cluster = bear();
     cluster.bus.foreign.set('foreign', 'elsewhere');
-    for (const { table } of cluster.nodes) table.set('foreign', { ...strangerLine, id: 'foreign', hostname });
+    for (const { table } of cluster.nodes) table.set('foreign', { ...strangerLine, ...line, id: 'foreign', hostname });
     return cluster.reconcile();
   };
 
@@ -123,6 +123,8 @@ describe('a foreign node', () => {
     const reasons = (plan: Plan) => plan.events.map(({ reason }) => reason);
     expect(reasons(meetForeigner('demo-0.demo-headless.shop.svc'))).toEqual(['NodeForgotten']);
     expect(reasons(meetForeigner('demo-0.demo-headless.other.svc'))).toEqual(['ForeignNode', 'NodeForgotten']);
+    expect(reasons(meetForeigner('', { connected: false }))).toEqual(['ForeignNode', 'NodeForgotten']);
+    expect(reasons(meetForeigner('', { connected: false, failing: 'agreed' }))).toEqual(['NodeForgotten']);
   });
 });
 

@@ -48,6 +48,8 @@ export interface SilentNode {
   readonly knownBy: readonly Member[];
   /** Some member has a working link to it: whatever we do not hear, it lives. */
   readonly seenAlive: boolean;
+  /** Some member has missed its answers: it was there before, which one that has just come was not. */
+  readonly missed: boolean;
   /** A majority of primaries has agreed that it failed. */
   readonly agreedFailed: boolean;
   /**
@@ -237,13 +239,16 @@ function viewSilent(id: string, { domain, pods, members, allKnown, slots, replic
     replicas,
     primaryId: lines.find(({ primaryId }) => primaryId !== undefined)?.primaryId,
     knownBy,
-    seenAlive: lines.some(
-      ({ linkConnected, flags }) => linkConnected && !flags.some((flag) => flag.startsWith('fail')),
-    ),
+    seenAlive: lines.some((line) => line.linkConnected && !isMissed(line)),
+    missed: lines.some(isMissed),
     agreedFailed: lines.some(({ flags }) => flags.includes('fail')),
     fenced: allKnown || isGated,
     provenGone: allKnown,
   };
+}
+
+function isMissed({ flags }: KnownNodeView): boolean {
+  return flags.some((flag) => flag.startsWith('fail'));
 }
 
 function firstSlot(slots: SlotSet): number {

@@ -9,7 +9,10 @@ export function planForget({ topology }: PlanView): Decision | undefined {
   const followed = new Set(topology.members.map(({ cluster }) => cluster.primaryId));
   const useless = topology.silent.filter((node) => !isOwner(node) && !followed.has(node.id));
   const gone = useless.filter(({ provenGone }) => provenGone);
-  const foreign = topology.silent.filter((node) => node.provenGone && node.seenAlive && node.podName === undefined);
+  // One that has just come may not have a link yet.
+  const foreign = topology.silent.filter(
+    ({ provenGone, podName, seenAlive, missed }) => provenGone && podName === undefined && (seenAlive || !missed),
+  );
   const events = foreign.map((node) => ({ reason: 'ForeignNode', message: describeForeign(node) }) as const);
   if (gone.length > 0) {
     const message = `The nodes forget ${listNames(gone.map(nameOf))}, which ${gone.length === 1 ? 'is' : 'are'} no member any more.`;
@@ -45,5 +48,5 @@ export function forgetEverywhere(nodes: readonly SilentNode[]): NodeAction[] {
 }
 
 function describeForeign({ id, ip }: SilentNode): string {
-  return `Node ${id} at ${ip} answers the cluster but is no pod of it.`;
+  return `Node ${id} at ${ip} is in the tables of the cluster but is no pod of it.`;
 }
