@@ -43,7 +43,7 @@ describe('slots that move as a whole', () => {
   });
 
   it('come from all sources at once when there are', () => {
-    expect(ordersWith(1_000_000)).toEqual({ parallel: 3, keysAtOnce: [50_000, 50_000, 50_000] });
+    expect(ordersWith(1_000_000)).toEqual({ parallel: 3, keysAtOnce: [24_000, 24_000, 24_000] });
   });
 });
 

@@ -29,7 +29,7 @@ const FAILURES_WORTH_TELLING = 4;
  * over from several keeps their clients waiting for longer.
  */
 const GENTLE_KEYS = 100_000;
-const AT_ONCE = { gently: 8000, quickly: 50_000 };
+const AT_ONCE = { gently: 8000, quickly: 24_000 };
 
 /**
  * Slots that are not where they belong: shards that leave keep none, the others share them evenly, and what somebody has
