@@ -9,7 +9,7 @@ const HASTY_KEYS = 10_000;
 /** The source takes no writes while a range changes hands. Longer than this is too long: the next ranges are smaller. */
 const PAUSE_MS = { gently: 100, hastily: 200 };
 /** Of fewer keys the pause is not for their number, unless it is very long: then they are large. */
-const FEW_KEYS = 8000;
+const FEW_KEYS = 4000;
 const VERY_LONG_MS = 300;
 const SMALLEST_RANGE = 1000;
 /** Valkey serves nobody while it forks, and that would come on top of a pause. */
