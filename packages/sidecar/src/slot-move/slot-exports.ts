@@ -4,6 +4,8 @@ import type { Connection } from '@valkey-operator/valkey/connection';
 import { MoveFailed } from './move.ts';
 
 const POLL_MS = 20;
+/** Nothing waits for the end of one if the next is in the queue. */
+const QUEUED_POLL_MS = 50;
 /** Migrations of which no state and no backlog has changed for so long are stuck: a frozen target would hold them for ever. */
 const STUCK_MS = 20_000;
 
@@ -66,7 +68,7 @@ export class SlotExports {
         const seen = stuck ? describe(stuck) : 'the migration is not listed';
         return this.#fail(`${seen}: no progress for ${STUCK_MS / 1000} s`);
       }
-      await sleep(POLL_MS);
+      await sleep(this.size > 1 ? QUEUED_POLL_MS : POLL_MS);
     }
   }
 
