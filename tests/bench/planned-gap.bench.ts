@@ -85,9 +85,11 @@ async function drain(cluster: TestCluster): Promise<void> {
 async function failOverAll(cluster: TestCluster): Promise<void> {
   for (const primary of await cluster.primaries()) {
     const { ip } = await cluster.replicaOf(primary);
-    await call(ip, ['CLUSTER', 'FAILOVER']);
     const says = async (host: string, words: string) =>
       expectText(await call(host, ['INFO', 'replication'])).includes(words);
+    // What changed last may still be settling.
+    await until('the replica is in step', () => says(ip, 'master_link_status:up'));
+    await call(ip, ['CLUSTER', 'FAILOVER']);
     await until('the replica has taken over', () => says(ip, 'role:master'));
     await until('the old primary follows', () => says(primary.ip, 'master_link_status:up'));
   }

@@ -21,7 +21,7 @@ import {
   type SlotMoveSchema,
 } from '@valkey-operator/rpc';
 import type { CertificateFacts } from '@valkey-operator/pki/verify';
-import type { ClusterNode, PersistenceInfo, ReplicationInfo } from '@valkey-operator/valkey';
+import type { ClusterNode, PersistenceInfo, ReplicationInfo, SlotMigration } from '@valkey-operator/valkey';
 import type { DataOnDisk } from './data-directory.ts';
 import type { Environment } from './environment.ts';
 import type { Verdict } from './readiness.ts';
@@ -158,7 +158,7 @@ function describeCluster(cluster: ClusterFacts): MessageInitShape<typeof Cluster
       slot,
       direction: { case: direction === 'importing' ? 'importingFrom' : 'migratingTo', value: peer },
     })),
-    migrations: migrations.map((migration) => ({
+    migrations: migrations.filter(isRunning).map((migration) => ({
       name: migration.name,
       slots: migration.slots.toString().replaceAll(',', ' '),
       sourceId: migration.sourceNode,
@@ -169,6 +169,11 @@ function describeCluster(cluster: ClusterFacts): MessageInitShape<typeof Cluster
       remainingBytes: BigInt(migration.remainingBytes),
     })),
   };
+}
+
+/** Valkey remembers the last thousand. */
+function isRunning({ outcome }: SlotMigration): boolean {
+  return outcome === 'running';
 }
 
 const MOVE_STATES = {

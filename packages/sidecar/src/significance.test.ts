@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type ClusterReportSchema, NodeReportSchema, Role } from '@valkey-operator/rpc';
+import { type ClusterReportSchema, MoveState, NodeReportSchema, Role } from '@valkey-operator/rpc';
 import { describe, expect, it } from 'vitest';
 import { significanceOf } from './significance.ts';
 
@@ -25,6 +25,25 @@ describe('what is worth telling at once', () => {
     const after = { openSlots: [{ ...open[0], slot: 8 }], slots: '0-8', nodes: [{ id: 'a', slots: '9-19' }] };
     expect(tell(before)).toBe(tell(after));
     expect(tell(after)).not.toBe(tell({ ...after, openSlots: [] }));
+  });
+
+  it('is that ranges of slots are on their way, but not which and not how far they are', () => {
+    const migrations = [{ name: 'm1', state: 'snapshotting', slots: '0-4', remainingBytes: 10n }];
+    const before = { migrations, slots: '0-9', configEpoch: 3n };
+    const after = {
+      migrations: [{ ...migrations[0], name: 'm2', state: 'replicating' }],
+      slots: '5-9',
+      configEpoch: 4n,
+    };
+    expect(tell(before)).toBe(tell(after));
+    expect(tell(after)).not.toBe(tell({ ...after, migrations: [] }));
+  });
+
+  it('is that its sidecar has moved all it should, but not each range of it', () => {
+    const moving = (state: MoveState, slots: string) =>
+      significanceOf(create(NodeReportSchema, { cluster: { slots }, slotMove: { state } }));
+    expect(moving(MoveState.RUNNING, '0-9')).toBe(moving(MoveState.RUNNING, '5-9'));
+    expect(moving(MoveState.RUNNING, '5-9')).not.toBe(moving(MoveState.DONE, '5-9'));
   });
 
   it('is a change of roles even then', () => {

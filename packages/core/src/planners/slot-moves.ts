@@ -24,12 +24,12 @@ export interface RunningMove extends SlotMove {
 const FAILURES_WORTH_TELLING = 4;
 
 /**
- * So few keys are where they belong after two seconds, even if each target takes them from one source after the other, a few
+ * So few keys are where they belong after a few seconds, even if each target takes them from one source after the other, a few
  * thousand at a time. More come from all sources at once and in larger ranges: that is twice as fast, but a target that takes
  * over from several keeps their clients waiting for longer.
  */
 const GENTLE_KEYS = 100_000;
-const AT_ONCE = { gently: 8000, quickly: 50_000 };
+const AT_ONCE = { gently: 4000, quickly: 24_000 };
 
 /**
  * Slots that are not where they belong: shards that leave keep none, the others share them evenly, and what somebody has

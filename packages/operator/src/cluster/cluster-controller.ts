@@ -21,11 +21,11 @@ import type { Tracing } from '../tracing/orchestration-tracer.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
 import { namePoint } from './crash-points.ts';
-import { DetailPace } from './detail-pace.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
 import type { RepairBook } from './repair-book.ts';
 import type { SnapshotRecorder } from './snapshot-recorder.ts';
+import { createDetailPace, createSummaryPace } from './status-pace.ts';
 import { ToldEvents } from './told-events.ts';
 import { subscribeWakeUps } from './wake-ups.ts';
 import { whenSeen } from './when-seen.ts';
@@ -57,7 +57,8 @@ export class ClusterController {
   readonly #context: ClusterControllerContext;
   readonly #queue: WorkQueue;
   readonly #told = new ToldEvents();
-  readonly #pace = new DetailPace();
+  readonly #summaryPace = createSummaryPace();
+  readonly #detailPace = createDetailPace();
   /** By cluster: what of its last plan failed, for the next one to know. */
   readonly #failures = new Map<string, readonly string[]>();
 
@@ -131,7 +132,8 @@ export class ClusterController {
     sessions.want(namespace, name, []);
     reports.retain(namespace, name, new Set());
     this.#told.selectNew(formatKey({ namespace, name }), []);
-    this.#pace.forget(formatKey({ namespace, name }));
+    this.#summaryPace.forget(formatKey({ namespace, name }));
+    this.#detailPace.forget(formatKey({ namespace, name }));
     this.#failures.delete(formatKey({ namespace, name }));
     this.#context.repairs.forget(formatKey({ namespace, name }));
     this.#context.tracing.forget({ namespace, name });
@@ -183,16 +185,19 @@ export class ClusterController {
     checkpoint('before', point, cluster);
     const { namespace, name } = cluster.metadata;
     const detail = caches.details.get({ namespace, name: childNames(name).status });
-    const holdMs = detail
-      ? this.#pace.holdMs(keyOf(cluster), detail.status, plan.detail, !plan.stayConnected, now())
-      : 0;
+    const isAtRest = !plan.stayConnected;
+    const key = keyOf(cluster);
+    const summaryHoldMs = this.#summaryPace.holdMs(key, cluster.status, plan.status, isAtRest, now());
+    const detailHoldMs = detail ? this.#detailPace.holdMs(key, detail.status, plan.detail, isAtRest, now()) : 0;
     const upgrades = (plan.upgrades ?? []).map(({ name: upgrade, status }) => {
       const object = caches.upgrades.get({ namespace, name: upgrade });
       return object ? writeStatus(client, valkeyUpgrades, object, status, shownBy(caches.upgrades)) : 'missing';
     });
     const [summaryWrite, detailWrite, ...upgradeWrites] = await Promise.all([
-      writeStatus(client, valkeyClusters, cluster, plan.status, shownBy(caches.clusters)),
-      detail && holdMs === 0
+      summaryHoldMs === 0
+        ? writeStatus(client, valkeyClusters, cluster, plan.status, shownBy(caches.clusters))
+        : 'unchanged',
+      detail && detailHoldMs === 0
         ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail, shownBy(caches.details))
         : 'unchanged',
       ...upgrades,
@@ -202,7 +207,8 @@ export class ClusterController {
     if (detailWrite === 'written') this.#noteSteps(cluster, detail?.status, plan);
     if (summaryWrite === 'written') this.#noteEnded(cluster, plan);
     if ([summaryWrite, detailWrite, ...upgradeWrites].includes('stale')) return STALE_MS;
-    return holdMs > 0 ? holdMs : undefined;
+    const holds = [summaryHoldMs, detailHoldMs].filter((ms) => ms > 0);
+    return holds.length > 0 ? Math.min(...holds) : undefined;
   }
 
   #noteSteps(cluster: Live<ValkeyCluster>, before: ValkeyClusterStatus['status'], { detail }: Plan): void {

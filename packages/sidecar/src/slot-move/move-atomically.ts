@@ -1,79 +1,66 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { parseSlotMigrations, type SlotMigration, type SlotSet } from '@valkey-operator/valkey';
+import { expectText } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 import { sumKeys, takeSlots } from './count-keys.ts';
-import { MoveFailed, type MoveSlots } from './move.ts';
+import type { MoveSlots } from './move.ts';
+import { SlotExports } from './slot-exports.ts';
 
-const POLL_MS = 20;
-/** A migration whose state and backlog have not changed for so long is stuck: a frozen target would hold it for ever. */
-const STUCK_MS = 20_000;
+/** Whoever allows so many keys at once wants them to arrive soon, rather than with the least disturbance. */
+const HASTY_KEYS = 10_000;
 /** The source takes no writes while a range changes hands. Longer than this is too long: the next ranges are smaller. */
-const PAUSE_MS = 100;
+const PAUSE_MS = { gently: 100, hastily: 200 };
+/** Of fewer keys the pause is not for their number, unless it is very long: then they are large. */
+const FEW_KEYS = 4000;
+const VERY_LONG_MS = 300;
 const SMALLEST_RANGE = 1000;
+/** Valkey serves nobody while it forks, and that would come on top of a pause. */
+const SHORT_FORK_MICROSECONDS = 20_000;
 
 /**
  * Valkey 9 moves a range of slots as a whole. While it copies, clients notice nothing. When it hands over, the source pauses,
  * and then it deletes all that it has given away and serves nobody meanwhile, the longer the more keys there are. So ranges
- * are bounded by their keys, and the bound follows the pauses measured.
+ * are bounded by their keys, and the bound follows the pauses measured. In haste the next one is in the queue before this
+ * one has arrived: Valkey looks for work ten times a second, and that often a range has been there for a while by then.
  */
 export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cancelled, onMoved }, keys) => {
   using source = await openSource();
-  let left = order.slots;
-  let keysAtOnce = order.keysAtOnce;
-  while (!left.isEmpty && !stop.aborted) {
-    const range = takeSlots(left, keys, divideEvenly(sumKeys(keys, left), keysAtOnce));
-    const pausedMs = await migrate(source, range, order.target.nodeId, cancelled);
-    if (pausedMs > PAUSE_MS) keysAtOnce = Math.max(SMALLEST_RANGE, Math.ceil(keysAtOnce / 2));
-    left = left.difference(range);
-    onMoved(range, sumKeys(keys, range));
+  const exports = await SlotExports.open(source, order.target.nodeId);
+  const onCancelled = () => void exports.cancel().catch(() => undefined);
+  cancelled.addEventListener('abort', onCancelled, { once: true });
+  try {
+    let left = order.slots;
+    let { keysAtOnce } = order;
+    const isHasty = keysAtOnce >= HASTY_KEYS;
+    const longestMs = isHasty ? PAUSE_MS.hastily : PAUSE_MS.gently;
+    let atOnce = 1;
+    while (exports.size > 0 || (!left.isEmpty && !stop.aborted)) {
+      if (exports.size < atOnce && !left.isEmpty && !stop.aborted) {
+        const range = takeSlots(left, keys, divideEvenly(sumKeys(keys, left), keysAtOnce));
+        await exports.begin(range);
+        left = left.difference(range);
+        continue;
+      }
+      const { slots, pausedMs } = await exports.whenOneEnds();
+      onMoved(slots, sumKeys(keys, slots));
+      keysAtOnce = Math.min(order.keysAtOnce, nextBound(keysAtOnce, pausedMs, longestMs));
+      atOnce = isHasty && pausedMs <= longestMs && (await forksQuickly(source)) ? 2 : 1;
+    }
+  } finally {
+    cancelled.removeEventListener('abort', onCancelled);
   }
 };
+
+function nextBound(keys: number, pausedMs: number, longestMs: number): number {
+  if (pausedMs > VERY_LONG_MS) return Math.max(SMALLEST_RANGE, Math.ceil(keys / 2));
+  if (pausedMs > longestMs) return Math.min(keys, Math.max(FEW_KEYS, Math.ceil(keys / 2)));
+  return pausedMs < longestMs / 2 ? keys * 2 : keys;
+}
 
 /** As many ranges as need be, and none that is much smaller than the others: each takes its time, however small it is. */
 function divideEvenly(keys: number, atMost: number): number {
   return Math.ceil(keys / Math.max(1, Math.ceil(keys / atMost)));
 }
 
-/** For how long the source has served nobody. */
-async function migrate(source: Connection, slots: SlotSet, targetId: string, cancelled: AbortSignal): Promise<number> {
-  const known = new Set((await readMigrations(source)).map(({ name }) => name));
-  const ranges = slots.ranges.flatMap(([first, last]) => [String(first), String(last)]);
-  await source.call(['CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', ...ranges, 'NODE', targetId]);
-  const onCancelled = () => void source.call(['CLUSTER', 'CANCELSLOTMIGRATIONS']).catch(() => undefined);
-  cancelled.addEventListener('abort', onCancelled, { once: true });
-  try {
-    return await waitForEnd(source, known);
-  } finally {
-    cancelled.removeEventListener('abort', onCancelled);
-  }
-}
-
-async function waitForEnd(source: Connection, known: ReadonlySet<string>): Promise<number> {
-  let changed = { sign: '', at: Date.now() };
-  let pausedAt: number | undefined;
-  for (;;) {
-    const askedAt = Date.now();
-    const mine = (await readMigrations(source)).find((each) => each.operation === 'export' && !known.has(each.name));
-    if (mine?.state.startsWith('failover')) pausedAt ??= askedAt;
-    // Before it answers, the source deletes what it has given away, and nobody is served meanwhile.
-    if (mine?.outcome === 'success') return Date.now() - (pausedAt ?? askedAt);
-    if (mine && mine.outcome !== 'running') throw new MoveFailed(describe(mine));
-    const sign = mine ? `${mine.state} ${mine.remainingBytes}` : 'unknown';
-    if (sign !== changed.sign) changed = { sign, at: Date.now() };
-    if (Date.now() - changed.at > STUCK_MS) {
-      await source.call(['CLUSTER', 'CANCELSLOTMIGRATIONS']);
-      throw new MoveFailed(
-        `${mine ? describe(mine) : 'the migration is not listed'}: no progress for ${STUCK_MS / 1000} s`,
-      );
-    }
-    await sleep(POLL_MS);
-  }
-}
-
-async function readMigrations(source: Connection): Promise<SlotMigration[]> {
-  return parseSlotMigrations(await source.call(['CLUSTER', 'GETSLOTMIGRATIONS'], { timeoutMs: STUCK_MS }));
-}
-
-function describe({ slots, state, message }: SlotMigration): string {
-  return `the migration of slots ${slots.toString()} is at "${state}"${message && ` (${message})`}`;
+async function forksQuickly(source: Connection): Promise<boolean> {
+  const [, microseconds] = /latest_fork_usec:(\d+)/.exec(expectText(await source.call(['INFO', 'stats']))) ?? [];
+  return microseconds !== undefined && Number(microseconds) <= SHORT_FORK_MICROSECONDS;
 }

@@ -50,11 +50,11 @@ async function moving(
   await use(mover, { source: from.commands, target: to.commands });
 }
 
-const migration = (name: string, state: string, message = ''): RespValue =>
+const migration = (name: string, slots: string, state: string, message = ''): RespValue =>
   new Map<string, RespValue>([
     ['name', name],
     ['operation', 'EXPORT'],
-    ['slot_ranges', '0-1'],
+    ['slot_ranges', slots],
     ['source_node', 'source'],
     ['target_node', 'target'],
     ['create_time', 1],
@@ -69,24 +69,34 @@ function countEach(command: string, count: (slot: number) => number): RespValue 
   return Array.from(SlotSet.of([[first, last]]), (slot) => [slot, new Map([['key-count', count(slot)]])]);
 }
 
-/** Each slot has 60 keys; every migration ends as the script says. */
-function atomicValkey(end: (number: number) => { state: string; message?: string }) {
-  const begun: RespValue[] = [];
+interface AtomicScript {
+  /** How the migration with this number ends, given how many have begun. */
+  readonly end: (number: number, begun: number) => { state: string; message?: string };
+  readonly keysPerSlot?: number;
+  readonly forkMicroseconds?: number;
+}
+
+function atomicValkey({ end, keysPerSlot = 60, forkMicroseconds = 500 }: AtomicScript) {
+  const begun: string[] = [];
+  let isCancelled = false;
   return (command: string): RespValue | undefined => {
-    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, () => 60);
-    if (command === 'CLUSTER GETSLOTMIGRATIONS') return begun;
-    if (command.startsWith('CLUSTER MIGRATESLOTS')) {
-      const { state, message } = end(begun.length + 1);
-      begun.push(migration(`m${begun.length + 1}`, state, message));
-    }
-    if (command === 'CLUSTER CANCELSLOTMIGRATIONS') begun[begun.length - 1] = migration('m1', 'cancelled');
+    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, () => keysPerSlot);
+    if (command === 'INFO stats') return `latest_fork_usec:${forkMicroseconds}`;
+    if (command === 'CLUSTER GETSLOTMIGRATIONS')
+      return begun.map((slots, index) => {
+        const { state, message } = isCancelled ? { state: 'cancelled' } : end(index + 1, begun.length);
+        return migration(`m${index + 1}`, slots, state, message);
+      });
+    const [, first, last] = /MIGRATESLOTS SLOTSRANGE (\d+) (\d+)/.exec(command) ?? [];
+    if (first !== undefined) begun.push(`${first}-${last}`);
+    if (command === 'CLUSTER CANCELSLOTMIGRATIONS') isCancelled = true;
     return undefined;
   };
 }
 
 describe('a move as a whole', () => {
   it('goes range by range, each with no more keys than allowed', async () => {
-    await moving({ source: atomicValkey(() => ({ state: 'success' })) }, async (mover, { source }) => {
+    await moving({ source: atomicValkey({ end: () => ({ state: 'success' }) }) }, async (mover, { source }) => {
       mover.begin(anOrder({ keysAtOnce: 120 }), 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(source.filter((command) => command.includes('MIGRATESLOTS'))).toEqual([
@@ -97,8 +107,55 @@ describe('a move as a whole', () => {
     });
   });
 
+  it('in haste has the next range in the queue before this one has arrived, once it knows how long clients wait', async () => {
+    const seen: number[] = [];
+    const end = (number: number, begun: number) => {
+      seen.push(begun);
+      return { state: number === 1 || number < begun || begun === 4 ? 'success' : 'snapshotting' };
+    };
+    await moving({ source: atomicValkey({ end, keysPerSlot: 10_000 }) }, async (mover) => {
+      mover.begin(anOrder({ keysAtOnce: 10_000 }), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(mover.progress).toMatchObject({ movedSlots: 4, movedKeys: 40_000 });
+      expect(seen[0]).toBe(1);
+    });
+  });
+
+  it.each([
+    ['where it takes its time to fork', { forkMicroseconds: 200_000 }, 10_000],
+    ['without haste', {}, 9_999],
+  ])('%s begins a range only when the one before has arrived', async (_where, script, keys) => {
+    let atOnce = 0;
+    const end = (number: number, begun: number) => {
+      const isNew = number === begun && atOnce < begun;
+      if (isNew) atOnce = begun;
+      return { state: isNew ? 'snapshotting' : 'success' };
+    };
+    const source = atomicValkey({ end, keysPerSlot: keys, ...script });
+    await moving({ source }, async (mover, { source: commands }) => {
+      mover.begin(anOrder({ keysAtOnce: keys }), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      const asked = commands.filter((command) => /MIGRATESLOTS|GETSLOTMIGRATIONS/.test(command));
+      const rows = asked.join().split('CLUSTER MIGRATESLOTS').slice(1);
+      expect(rows.map((row) => row.split('GETSLOTMIGRATIONS').length - 1)).toEqual([2, 2, 2, 2]);
+    });
+  });
+
+  it('ends as a whole when one of two ranges cannot be moved', async () => {
+    const end = (number: number, begun: number) => ({
+      state: number === 2 && begun === 3 ? 'failed' : number === 1 ? 'success' : 'snapshotting',
+    });
+    await moving({ source: atomicValkey({ end, keysPerSlot: 10_000 }) }, async (mover, { source }) => {
+      mover.begin(anOrder({ keysAtOnce: 10_000 }), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(source).toContain('CLUSTER CANCELSLOTMIGRATIONS');
+      expect(mover.progress?.message).toContain('slots 1 is at "failed"');
+      expect(mover.progress?.slots).toEqual(SlotSet.of([[1, 3]]));
+    });
+  });
+
   it('fails in the words of Valkey, and counts how often', async () => {
-    const refuse = atomicValkey(() => ({ state: 'failed', message: 'no replica' }));
+    const refuse = atomicValkey({ end: () => ({ state: 'failed', message: 'no replica' }) });
     await moving({ source: refuse }, async (mover) => {
       mover.begin(anOrder(), 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
@@ -112,7 +169,7 @@ describe('a move as a whole', () => {
   });
 
   it('is broken off when it is cancelled', async () => {
-    const slow = atomicValkey(() => ({ state: 'snapshotting' }));
+    const slow = atomicValkey({ end: () => ({ state: 'snapshotting' }) });
     await moving({ source: slow }, async (mover, { source }) => {
       mover.begin(anOrder(), 'source');
       await vi.waitFor(() => expect(source.join()).toContain('MIGRATESLOTS'), WAIT);

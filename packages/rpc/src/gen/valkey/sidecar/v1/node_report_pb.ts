@@ -482,7 +482,7 @@ export const OpenSlotSchema: GenMessage<OpenSlot> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_node_report, 7);
 
 /**
- * One line of CLUSTER GETSLOTMIGRATIONS (Valkey 9).
+ * One line of CLUSTER GETSLOTMIGRATIONS (Valkey 9) that has not ended.
  *
  * @generated from message valkey.sidecar.v1.SlotMigration
  */

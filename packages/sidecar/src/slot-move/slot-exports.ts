@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseSlotMigrations, type SlotMigration, type SlotSet } from '@valkey-operator/valkey';
+import type { Connection } from '@valkey-operator/valkey/connection';
+import { MoveFailed } from './move.ts';
+
+const POLL_MS = 20;
+/** Nothing waits for the end of one if the next is in the queue. */
+const QUEUED_POLL_MS = 50;
+/** Migrations of which no state and no backlog has changed for so long are stuck: a frozen target would hold them for ever. */
+const STUCK_MS = 20_000;
+
+export interface EndedExport {
+  readonly slots: SlotSet;
+  /** For how long the source has served nobody. */
+  readonly pausedMs: number;
+}
+
+/** Ranges of slots that this Valkey is giving away as a whole, and what it says of them. */
+export class SlotExports {
+  readonly #source: Connection;
+  readonly #targetId: string;
+  readonly #before: ReadonlySet<string>;
+  /** By range: since when writes to it wait. */
+  readonly #running = new Map<SlotSet, number | undefined>();
+
+  private constructor(source: Connection, targetId: string, before: ReadonlySet<string>) {
+    this.#source = source;
+    this.#targetId = targetId;
+    this.#before = before;
+  }
+
+  static async open(source: Connection, targetId: string): Promise<SlotExports> {
+    const before = await readMigrations(source);
+    return new SlotExports(source, targetId, new Set(before.map(({ name }) => name)));
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  async begin(slots: SlotSet): Promise<void> {
+    const ranges = slots.ranges.flatMap(([first, last]) => [String(first), String(last)]);
+    await this.#source.call(['CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', ...ranges, 'NODE', this.#targetId]);
+    this.#running.set(slots, undefined);
+  }
+
+  /** All of them: Valkey cannot be told to end a certain one. */
+  async cancel(): Promise<void> {
+    await this.#source.call(['CLUSTER', 'CANCELSLOTMIGRATIONS']);
+  }
+
+  /** The first that has arrived. */
+  async whenOneEnds(): Promise<EndedExport> {
+    let changed = { signs: '', at: Date.now() };
+    for (;;) {
+      const askedAt = Date.now();
+      const told = await this.#read();
+      for (const [slots, migration] of told) {
+        if (migration?.state.startsWith('failover')) this.#running.set(slots, this.#running.get(slots) ?? askedAt);
+        if (migration?.outcome === 'success') return this.#end(slots, askedAt);
+      }
+      const failed = told.find(([, migration]) => migration && migration.outcome !== 'running')?.[1];
+      if (failed) return this.#fail(describe(failed));
+      const signs = told.map(([, migration]) => `${migration?.state} ${migration?.remainingBytes}`).join();
+      if (signs !== changed.signs) changed = { signs, at: Date.now() };
+      if (Date.now() - changed.at > STUCK_MS) {
+        const stuck = told[0]?.[1];
+        const seen = stuck ? describe(stuck) : 'the migration is not listed';
+        return this.#fail(`${seen}: no progress for ${STUCK_MS / 1000} s`);
+      }
+      await sleep(this.size > 1 ? QUEUED_POLL_MS : POLL_MS);
+    }
+  }
+
+  async #read(): Promise<[SlotSet, SlotMigration | undefined][]> {
+    const migrations = await readMigrations(this.#source);
+    const mine = migrations.filter(({ name, operation }) => operation === 'export' && !this.#before.has(name));
+    const find = (slots: SlotSet) => mine.find((each) => each.slots.toString() === slots.toString());
+    return Array.from(this.#running.keys(), (slots) => [slots, find(slots)]);
+  }
+
+  /** Before it answers, the source deletes what it has given away, and nobody is served meanwhile. */
+  #end(slots: SlotSet, askedAt: number): EndedExport {
+    const pausedAt = this.#running.get(slots) ?? askedAt;
+    this.#running.delete(slots);
+    return { slots, pausedMs: Date.now() - pausedAt };
+  }
+
+  async #fail(why: string): Promise<never> {
+    await this.cancel();
+    throw new MoveFailed(why);
+  }
+}
+
+async function readMigrations(source: Connection): Promise<SlotMigration[]> {
+  return parseSlotMigrations(await source.call(['CLUSTER', 'GETSLOTMIGRATIONS'], { timeoutMs: STUCK_MS }));
+}
+
+function describe({ slots, state, message }: SlotMigration): string {
+  return `the migration of slots ${slots.toString()} is at "${state}"${message && ` (${message})`}`;
+}
