@@ -5,6 +5,8 @@ import { NODES_CONF } from '../data-directory.ts';
 import { isUnborn, renderUnbornTable } from '../unborn.ts';
 
 const ZONE_FIELD = /,availability-zone=[^, ]*/g;
+/** A slot that this node is importing. */
+const IMPORT_ENTRY = / \[\d+-<-[^\]]+\]/g;
 
 /**
  * Rewrites what Valkey itself has written and would now take for corrupted, and so never start again. The table stays the
@@ -15,6 +17,19 @@ export async function mendNodesConf(directory: string, reader: ValkeyVersion | u
   const text = await readFile(file, 'utf8').catch(() => '');
   const mended = alignShardIds(dropUnknownFields(text, reader));
   if (mended !== text) await replaceFile(file, mended);
+}
+
+/**
+ * For a primary that another has taken over from, key by key in mid-move. Valkey would hear that the source of a slot has given
+ * it away, to the successor as it happens, take that for its own move having ended, and claim the slot under a new epoch: and
+ * with it all that it owned before, over the successor, which then deletes what clients have written to it since. Not what it
+ * was giving away: clients are still sent on by that should it be elected again.
+ */
+export async function dropImports(directory: string): Promise<void> {
+  const file = join(directory, NODES_CONF);
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const dropped = text.replaceAll(IMPORT_ENTRY, '');
+  if (dropped !== text) await replaceFile(file, dropped);
 }
 
 /** For a node that was never more than that. A table that cannot be read is left alone: Valkey will say what it is. */

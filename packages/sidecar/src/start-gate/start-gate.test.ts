@@ -81,6 +81,24 @@ describe('the start gate', () => {
     expect(await started).toContainEqual(['cluster-enabled', 'yes']);
   });
 
+  describe('that finds slots half moved', () => {
+    const inMidMove = wasPrimary.replace('0-99', '0-99 [98->-other] [100-<-other] [101-<-other]');
+    beforeEach(() => writeFile(at('data/nodes.conf'), inMidMove));
+
+    it('drops those that came in once another has taken over, which goes on with them', async () => {
+      answers = [replicaTookOver];
+      await valkeyReads();
+      const kept = wasPrimary.replace('0-99', '0-99 [98->-other]');
+      expect(await readFile(at('data/nodes.conf'), 'utf8')).toBe(kept);
+    });
+
+    it('keeps them for one that goes on as primary', async () => {
+      answers = [{ ...replicaIsAlive, keys: 0, wasLinked: false }];
+      await valkeyReads();
+      expect(await readFile(at('data/nodes.conf'), 'utf8')).toBe(inMidMove);
+    });
+  });
+
   it('holds a primary whose directory was wiped, as it remembers what it was', async () => {
     await writeFile(at('data/nodes.conf'), wasPrimary);
     answers = [replicaTookOver];

@@ -7,9 +7,9 @@ import type { MemoryFiles, Membership } from '../node-memory.ts';
 import { readNodeTimeoutMs } from '../node-timeout.ts';
 import { CONF_OPENING, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
-import { decideStart, isDataElsewhere, type StartDecision } from './decide.ts';
+import { decideStart, isDataElsewhere, type StartDecision, type StartReason } from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
-import { layOutTable, mendNodesConf } from './nodes-conf.ts';
+import { dropImports, layOutTable, mendNodesConf } from './nodes-conf.ts';
 import type { askPeers } from './peers.ts';
 import { hasUnreadableFiles } from './unreadable-files.ts';
 
@@ -37,6 +37,12 @@ export interface StartGateOptions {
   readonly onHold: (hold: GateHold) => void;
   /** A Valkey has its configuration. */
   readonly onStart: () => void;
+}
+
+/** What lets a Valkey start: an order, or that it is safe as things are. */
+interface Leave {
+  readonly order?: ReleaseDecision;
+  readonly reason?: StartReason;
 }
 
 const RECHECK_MS = 250;
@@ -93,9 +99,10 @@ export class StartGate {
       await writer.write(CONF_OPENING);
       await renewFifo(this.#options.paths.conf);
       this.#data = await inspectData(this.#options.paths.data);
-      this.#order ??= await this.#waitForLeave(this.#data);
-      if (this.#order) await this.#obey(this.#order);
+      const leave = this.#order ? { order: this.#order } : await this.#waitForLeave(this.#data);
+      if (leave.order) await this.#obey((this.#order = leave.order));
       else await this.#discardUnreadable(this.#data);
+      if (leave.reason === 'AnotherPrimaryTookOver') await dropImports(this.#options.paths.data);
       if (this.#isNew(this.#data)) await layOutTable(this.#options.paths.data, environment.pod.name);
       else await mendNodesConf(this.#options.paths.data, environment.valkeyVersion);
       const settings = await this.#waitForSettings(environment);
@@ -112,8 +119,8 @@ export class StartGate {
     }
   }
 
-  /** Resolves when Valkey may start: with the order that lets it, or with none when it is safe as things are. */
-  async #waitForLeave(data: DataOnDisk): Promise<ReleaseDecision | undefined> {
+  /** Resolves when Valkey may start. */
+  async #waitForLeave(data: DataOnDisk): Promise<Leave> {
     const { log } = this.#options;
     const last = this.#rememberedMembership(data);
     const since = new Date();
@@ -124,7 +131,7 @@ export class StartGate {
       const decision = await this.#decide(data, last, Date.now() >= until.getTime());
       if (decision.start) {
         log.info('Valkey may start', { reason: decision.reason, waitedMs: Date.now() - since.getTime() });
-        return undefined;
+        return { reason: decision.reason };
       }
       if (told !== decision.message) {
         log.warn('Valkey waits at the start gate', { reason: decision.message, bounded: decision.bounded });
@@ -136,7 +143,7 @@ export class StartGate {
       const order = await this.#pause(Date.now() < until.getTime() ? RECHECK_MS : SLOW_RECHECK_MS);
       if (order) {
         log.warn('Valkey is let go by command', { decision: order });
-        return order;
+        return { order };
       }
     }
   }
