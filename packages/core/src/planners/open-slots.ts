@@ -1,7 +1,9 @@
 import { type SlotMove, SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
-import type { Member, Topology } from '../topology.ts';
+import { nameOf } from '../quorum.ts';
+import { listNames } from '../status/list-names.ts';
+import type { Member, SilentNode, Topology } from '../topology.ts';
 import { findRunningMoves, orderMove } from './slot-moves.ts';
 
 /** A slot that one end of a move key by key holds open, as that end says. */
@@ -24,9 +26,11 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   const moves = mergeMoves(verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' ? [verdict] : [])));
   const over = verdicts.filter(({ verdict }) => verdict === 'over');
   const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
+  const awaited = verdicts.some(({ verdict }) => verdict === 'unclear') ? topology.silent.map(nameOf) : [];
+  const waits = awaited.length > 0 ? `, once ${listNames(awaited)} is heard again or known to be gone` : '';
   return {
     reason: 'SlotsMoving',
-    message: `Slots ${slots} were left half moved; that is put right first.`,
+    message: `Slots ${slots} were left half moved; that is put right first${waits}.`,
     stages: stagesOf([...moves.flatMap((move) => orderMove(topology, move, { by: 'by-key' })), ...close(over)]),
     wakeAfterMs: 1000,
   };
@@ -55,9 +59,20 @@ function judge(topology: Topology, { member, slot, to }: OpenSlot): SlotMove | '
   const end = members.find(({ id }) => id === to);
   // After a failover it is the successor who has the keys.
   const target = end?.cluster.role === 'replica' ? members.find(({ id }) => id === end.cluster.primaryId) : end;
-  if (target) return target === owner ? 'over' : { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) };
+  if (target === owner) return 'over';
+  if (target)
+    return silent.some(mayWakeUp) ? 'unclear' : { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) };
   const mayReturn = silent.some(({ id, provenGone }) => id === to && !provenGone);
   return mayReturn ? 'unclear' : 'over';
+}
+
+/**
+ * A primary that others have given up, and taken over from, but whose Valkey may still run, frozen or cut off. It would go on
+ * importing, and hearing that the source has given the slot to its successor it would claim that slot under a new epoch, and
+ * with it all that it ever owned. Once it has heard of its successor, or has to start anew, it does not.
+ */
+function mayWakeUp({ podName, missed, fenced, primaryId }: SilentNode): boolean {
+  return podName !== undefined && missed && !fenced && primaryId === undefined;
 }
 
 /** One order per source; to its other targets later. */

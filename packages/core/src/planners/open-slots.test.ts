@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { PlanView } from '../decision.ts';
+import { deriveRoll } from '../roll/roll.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { bear } from '../testing/settle.ts';
+import { deriveTopology, type SilentNode, type Topology } from '../topology.ts';
+import { planOpenSlots } from './open-slots.ts';
+
+/** A cluster of Valkey 8 that grows, with a slot open; the sidecar that moved it has forgotten that. */
+function withOpenSlot(): PlanView {
+  const cluster = bear({ spec: { valkeyImage: { name: 'valkey', tag: '8.1', pullPolicy: 'IfNotPresent' } } });
+  cluster.change({ masterCount: 4 });
+  for (let round = 0; round < 60; round += 1) {
+    cluster.reconcile();
+    cluster.tick();
+    const snapshot = cluster.snapshot();
+    if (snapshot.pods.some(({ report }) => report?.cluster?.openSlots.length)) return viewOf(withoutMoves(snapshot));
+  }
+  throw new Error('no slot was open');
+}
+
+function withoutMoves(snapshot: ClusterSnapshot): ClusterSnapshot {
+  const pods = snapshot.pods.map(({ report, ...pod }) => {
+    const { move: _, ...rest } = report ?? {};
+    return { ...pod, ...(report && { report: { ...rest } as typeof report }) };
+  });
+  return { ...snapshot, pods };
+}
+
+function viewOf(snapshot: ClusterSnapshot, change: Partial<Topology> = {}): PlanView {
+  return { snapshot, topology: { ...deriveTopology(snapshot), ...change }, roll: deriveRoll(snapshot) };
+}
+
+function ordersOf(view: PlanView): string[] {
+  const actions = (planOpenSlots(view)?.stages ?? []).flat();
+  return actions.flatMap((action) => ('command' in action ? [action.command.do] : []));
+}
+
+/** One that has lost its slots, and is not known to follow anybody. */
+const formerPrimary: Pick<SilentNode, 'podName' | 'missed' | 'fenced' | 'primaryId'> = {
+  podName: 'demo-6',
+  missed: true,
+  fenced: false,
+  primaryId: undefined,
+};
+
+describe('a slot that was left half moved', () => {
+  const view = withOpenSlot();
+  const beside = (node: Partial<SilentNode>) =>
+    viewOf(view.snapshot, { silent: [{ ...formerPrimary, ...node } as SilentNode] });
+
+  it('is finished', () => {
+    expect(ordersOf(view)).toContain('moveSlots');
+  });
+
+  it('waits while a primary that others took over from may wake up and claim it, which is told', () => {
+    expect(ordersOf(beside({}))).not.toContain('moveSlots');
+    expect(planOpenSlots(beside({}))?.message).toMatch(/once demo-6 is heard again or known to be gone\.$/);
+  });
+
+  it.each<[string, Partial<SilentNode>]>([
+    ['is held at the start gate, or gone', { fenced: true }],
+    ['follows its successor by now', { primaryId: 'another' }],
+    ['was never there', { missed: false }],
+    ['is none of ours', { podName: undefined }],
+  ])('does not wait for one that %s', (_name, node) => {
+    expect(ordersOf(beside(node))).toContain('moveSlots');
+  });
+});
