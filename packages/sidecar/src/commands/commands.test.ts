@@ -289,6 +289,7 @@ describe('failover', () => {
     ['has lost its link', { link: { up: false } }],
     ['copies all data once more', { link: { up: false, syncInProgress: true } }],
     ['loads that copy', { loading: true }],
+    ['writes that copy down', { writing: true }],
   ])('in agreement waits while the node %s, although all others are ready', async (_what, trouble) => {
     const node = new ScriptedNode({ myself: replicaOf('p'), link: {} }, (_command, it) => {
       it.show({ myself: primary });
@@ -308,8 +309,28 @@ describe('failover', () => {
     });
     await vi.waitFor(() => expect(looks).toBeGreaterThan(5));
     expect(node.commands).toEqual([]);
-    node.show({ link: {}, loading: false });
+    node.show({ link: {}, loading: false, writing: false });
     expect(await outcome).toBeUndefined();
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  it('in agreement does not wait for ever while the node writes its data down', async () => {
+    const node = new ScriptedNode({ myself: replicaOf('p'), link: {}, writing: true }, (_command, it) => {
+      it.show({ myself: primary });
+      return undefined;
+    });
+    vi.useFakeTimers();
+    try {
+      const outcome = run(
+        failover(node, async () => true),
+        'failover',
+        { mode: FailoverMode.COORDINATED },
+      );
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await outcome).toBeUndefined();
+    } finally {
+      vi.useRealTimers();
+    }
     expect(node.commands).toEqual(['CLUSTER FAILOVER']);
   });
 

@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FailoverMode } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
+import type { Info } from '@valkey-operator/valkey';
 import { isElectable } from '../electable.ts';
+import type { ValkeyFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, waitForEffect, type Node } from './effect.ts';
 
 // Valkey gives up a coordinated failover after 5 s; then it may be asked again.
 const ASK_AGAIN_MS = 6000;
 const ELECTABLE_POLL_MS = 50;
+/** A small copy is written down by then. For a large one nobody should wait. */
+const WRITE_PATIENCE_MS = 3000;
 
 export const failover = (node: Node, judge: typeof isElectable = isElectable) =>
   handler<'failover'>(async ({ mode }, { signal }) => {
@@ -21,20 +25,28 @@ export const failover = (node: Node, judge: typeof isElectable = isElectable) =>
 
 /**
  * Others may need seconds to hear of this node. Meanwhile its link may be lost and come back by another copy of all data, for
- * which writes would wait: so the link is looked at last, after them.
+ * which writes would wait: so the link is looked at last, after them. A replica that has just got its copy writes it down by a
+ * child process, which takes the processor time that the failover needs, of this node and of its neighbours.
  */
 async function whenItComesOff(node: Node, judge: typeof isElectable, signal: AbortSignal): Promise<void> {
+  const patientUntil = Date.now() + WRITE_PATIENCE_MS;
   for (;;) {
     const { cluster } = await node.refresh();
-    if (cluster && (await judge(cluster.myself, cluster.nodes)) && (await isInStep(node))) return;
+    if (cluster && (await judge(cluster.myself, cluster.nodes))) {
+      const now = await node.refresh();
+      if (isInStep(now) && (!isWriting(now.info) || Date.now() > patientUntil)) return;
+    }
     await sleep(ELECTABLE_POLL_MS, undefined, { signal });
   }
 }
 
-async function isInStep(node: Node): Promise<boolean> {
-  const { cluster, info } = await node.refresh();
+function isInStep({ cluster, info }: ValkeyFacts): boolean {
   const link = info.replication?.primary;
   return cluster !== undefined && link?.up === true && !link.syncInProgress;
+}
+
+function isWriting({ persistence }: Info): boolean {
+  return persistence !== undefined && (persistence.aofRewriteInProgress || persistence.rdbSaveInProgress);
 }
 
 function wordsOf(mode: FailoverMode): string[] {

@@ -1,4 +1,4 @@
-import type { ClusterNode, ReplicationInfo } from '@valkey-operator/valkey';
+import type { ClusterNode, PersistenceInfo, ReplicationInfo } from '@valkey-operator/valkey';
 import type { ValkeyFacts } from '../valkey-facts.ts';
 import type { ProcessView } from '../valkey-watch.ts';
 import { aNode } from './cluster-nodes.ts';
@@ -26,9 +26,25 @@ export interface FactsChange {
   readonly link?: Partial<NonNullable<ReplicationInfo['primary']>>;
   readonly replicas?: ReplicationInfo['replicas'];
   readonly loading?: boolean;
+  /** A child process writes the data down. */
+  readonly writing?: boolean;
   readonly unborn?: boolean;
   readonly standIns?: readonly ClusterNode[];
 }
+
+const AT_REST: PersistenceInfo = {
+  loading: false,
+  asyncLoading: false,
+  loadedPercent: undefined,
+  rdbSaveInProgress: false,
+  rdbLastSaveOk: true,
+  rdbLastSaveAtSeconds: 0,
+  changesSinceLastSave: 0,
+  aofEnabled: true,
+  aofRewriteInProgress: false,
+  aofLastWriteOk: true,
+  aofLastRewriteOk: true,
+};
 
 /** A primary with slots in a healthy cluster; with `link`, a replica. */
 export function someFacts({
@@ -38,6 +54,7 @@ export function someFacts({
   link,
   replicas = [],
   loading,
+  writing,
   unborn = false,
   standIns = [],
 }: FactsChange = {}): ValkeyFacts {
@@ -55,7 +72,7 @@ export function someFacts({
     info: {
       server: { version: '9.1.2', runId: 'run', processId: 1, uptimeSeconds: 1, mode: 'cluster' },
       memory: undefined,
-      persistence: undefined,
+      persistence: writing ? { ...AT_REST, aofRewriteInProgress: true } : undefined,
       clusterEnabled: true,
       keyCount: 1,
       expiringHashCount: 0,
