@@ -18,6 +18,8 @@ import { VALKEY } from './support/data-directory.ts';
 
 /** Shards come and go under load (C2), whatever happens meanwhile. */
 const namespace = 'scale';
+/** From a primary that falls silent to its successor, and time for clients to hear of it. */
+const FAILOVER_MS = 25_000;
 /** Moves should take long enough to be interrupted; on Valkey 9 they are quick. */
 const STOCK = { nine: 150_000, eight: 20_000 };
 const POLL = { timeout: 90_000, interval: 100 };
@@ -88,6 +90,18 @@ async function targetOfMigration(cluster: TestCluster): Promise<Member> {
     .poll(async () => (target = await findTarget()) !== undefined, { timeout: 60_000, interval: 5 })
     .toBe(true);
   return (await cluster.members()).find(({ self }) => self.id === target)!;
+}
+
+/** A shard that slots arrive at, key by key. */
+async function importer(cluster: TestCluster): Promise<Member> {
+  let found: Member | undefined;
+  const isFound = async () => {
+    const isImporting = ({ self }: Member) => self.openSlots.some(({ direction }) => direction === 'importing');
+    found = (await cluster.primaries()).find(isImporting);
+    return found !== undefined;
+  };
+  await expect.poll(isFound, { timeout: 60_000, interval: 20 }).toBe(true);
+  return found!;
 }
 
 /** A new shard that has got some of its slots, but not all. */
@@ -252,6 +266,26 @@ describe('on Valkey 8.1, key by key,', () => {
       heal: () => waitForShards(cluster, 4),
     });
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK.eight));
+  });
+
+  test('4 shards become 3 although a target freezes in mid-move, and wakes up when its replica has taken over', async () => {
+    const { gapMs, noiseMs } = await underLoad(cluster, {
+      fault: async () => {
+        await cluster.scaleTo(3);
+        const target = await importer(cluster);
+        const heir = await cluster.replicaOf(target);
+        signalPodProcess(target.podUid, VALKEY, 'SIGSTOP');
+        const hasTakenOver = async () =>
+          expectText(await call(heir.ip, ['INFO', 'replication'])).includes('role:master');
+        await expect.poll(hasTakenOver, POLL).toBe(true);
+        const said = async () => (await cluster.waitForReason('Progressing', ['SlotsMoving'])).message;
+        await expect.poll(said, POLL).toContain(`once ${target.pod} is heard again`);
+        signalPodProcess(target.podUid, VALKEY, 'SIGCONT');
+      },
+      heal: () => waitForShards(cluster, 3),
+    });
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK.eight));
+    expect(gapMs).toBeLessThan(FAILOVER_MS + 2 * noiseMs);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expectArray, expectInteger, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 import type { KeptKeys } from './kept-keys.ts';
-import { MoveFailed, type MoveSlots, type MoveTools } from './move.ts';
+import { MoveFailed, type MoveSlots, type MoveTools, TargetSilent } from './move.ts';
 import { Pace } from './pace.ts';
 
 /** Slots under way at once. Each order to open or close one waits for the replicas, and meanwhile others can go on. */
@@ -9,6 +9,8 @@ const WORKERS = 8;
 /** A key this large goes alone, so that nothing else waits with it. */
 const LARGE_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
+/** The source serves nobody while it waits for the target. Longer, and others would think that it has failed. */
+const MIGRATE_TIMEOUT_MS = 3000;
 const LARGE_TIMEOUT_MS = 60_000;
 /** So much of a slot is kept here before its keys are known to be safe. */
 const KEPT_BYTES = 1024 * 1024;
@@ -93,7 +95,7 @@ async function moveKeys(
     await pace.run(() => migrate(source, [key], tools, { slot: undefined, timeoutMs: LARGE_TIMEOUT_MS }));
   }
   const others = keys.filter((key) => !large.has(key));
-  if (others.length > 0) await pace.run(() => migrate(source, others, tools, { slot, timeoutMs: TIMEOUT_MS }));
+  if (others.length > 0) await pace.run(() => migrate(source, others, tools, { slot, timeoutMs: MIGRATE_TIMEOUT_MS }));
   if (tools.kept.bytesOf(slot) < KEPT_BYTES) return;
   await confirm();
   tools.kept.confirm(slot);
@@ -142,6 +144,7 @@ async function migrate(
     else await keepAndCall(source, command, keys, { kept: tools.kept, slot, timeoutMs: 2 * timeoutMs });
   } catch (error) {
     if (!(error instanceof ValkeyError)) throw error;
+    if (error.code === 'IOERR') throw new TargetSilent(`the target does not answer: ${error.message}`);
     const [key, ...others] = keys;
     if (key && others.length === 0) {
       if (error.code === 'ASK') return; // vanished
@@ -149,7 +152,7 @@ async function migrate(
       throw new MoveFailed(`key ${quote(key)} cannot be moved: ${error.message}`);
     }
     // Which one it is shows when each goes alone.
-    for (const each of keys) await migrate(source, [each], tools, { slot, timeoutMs: LARGE_TIMEOUT_MS });
+    for (const each of keys) await migrate(source, [each], tools, { slot, timeoutMs });
   }
 }
 

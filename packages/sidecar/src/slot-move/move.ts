@@ -39,3 +39,6 @@ export type MoveSlots = (tools: MoveTools, keys: ReadonlyMap<number, number>) =>
 export class MoveFailed extends Error {
   override readonly name = 'MoveFailed';
 }
+
+/** Nothing that is sent to this target arrives, so that nothing more should be. */
+export class TargetSilent extends MoveFailed {}

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TargetSilent } from './move.ts';
 
 const FIRST_BATCH = 100;
 const SMALLEST_BATCH = 5;
@@ -9,19 +10,26 @@ const LONGEST_PAUSE_MS = 500;
 
 /**
  * How many keys move at once, and how soon the next: a batch that took too long, because keys are large or clients many,
- * is followed by a pause of what it took too long and by smaller ones. One at a time: Valkey does nothing else meanwhile.
+ * is followed by a pause of what it took too long and by smaller ones. One at a time: Valkey does nothing else meanwhile. None after one
+ * that the target has not answered to: Valkey would wait for each.
  */
 export class Pace {
   #batchSize = FIRST_BATCH;
   #lane: Promise<unknown> = Promise.resolve();
+  #silence: TargetSilent | undefined;
 
   get batchSize(): number {
     return this.#batchSize;
   }
 
   run(move: () => Promise<void>): Promise<void> {
-    const turn = this.#lane.then(() => this.#measure(move));
-    this.#lane = turn.catch(() => undefined);
+    const turn = this.#lane.then(() => {
+      if (this.#silence) throw this.#silence;
+      return this.#measure(move);
+    });
+    this.#lane = turn.catch((error: unknown) => {
+      if (error instanceof TargetSilent) this.#silence = error;
+    });
     return turn;
   }
 

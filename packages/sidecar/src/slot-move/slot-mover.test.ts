@@ -217,7 +217,7 @@ describe('a move key by key', () => {
         'MULTI',
         'DUMP key1',
         'PEXPIRETIME key1',
-        'MIGRATE 10.0.0.2 6379  0 10000 REPLACE KEYS key1',
+        'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS key1',
         'EXEC',
         'CLUSTER SETSLOT 1 NODE target',
       ]);
@@ -276,7 +276,7 @@ describe('a move key by key', () => {
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(source.filter((command) => command.startsWith('MIGRATE'))).toEqual([
         'MIGRATE 10.0.0.2 6379  0 60000 REPLACE KEYS large1',
-        'MIGRATE 10.0.0.2 6379  0 10000 REPLACE KEYS small1',
+        'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS small1',
       ]);
       expect(mover.progress?.notableKeys).toEqual(['"large1" has 64 MiB']);
     });
@@ -317,6 +317,17 @@ describe('a move key by key', () => {
       await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
       expect(mover.progress?.message).toMatch(/^key "key1" cannot be moved: .*OOM$/);
       expect(mover.progress?.notableKeys).toEqual(['"key1" cannot be moved']);
+    });
+  });
+
+  it('asks a target that does not answer only once, whatever there is to move: the source serves nobody meanwhile', async () => {
+    const silence = () => new ValkeyError('IOERR error or timeout reading to target instance');
+    await moving({ source: keyedValkey(silence) }, async (mover, { source }) => {
+      mover.begin(anOrder({ method: 'by-key' }), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress?.message).toMatch(/^the target does not answer: IOERR/);
+      expect(source.filter((command) => command.startsWith('MIGRATE'))).toHaveLength(1);
+      expect(mover.progress?.notableKeys).toEqual([]);
     });
   });
 });
