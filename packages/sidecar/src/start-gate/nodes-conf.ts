@@ -13,10 +13,7 @@ const IMPORT_ENTRY = / \[\d+-<-[^\]]+\]/g;
  * same. No Valkey has it open: this one has yet to start.
  */
 export async function mendNodesConf(directory: string, reader: ValkeyVersion | undefined): Promise<void> {
-  const file = join(directory, NODES_CONF);
-  const text = await readFile(file, 'utf8').catch(() => '');
-  const mended = alignShardIds(dropUnknownFields(text, reader));
-  if (mended !== text) await replaceFile(file, mended);
+  await rewrite(directory, (text) => alignShardIds(dropUnknownFields(text, reader)));
 }
 
 /**
@@ -26,21 +23,23 @@ export async function mendNodesConf(directory: string, reader: ValkeyVersion | u
  * was giving away: clients are still sent on by that should it be elected again.
  */
 export async function dropImports(directory: string): Promise<void> {
-  const file = join(directory, NODES_CONF);
-  const text = await readFile(file, 'utf8').catch(() => '');
-  const dropped = text.replaceAll(IMPORT_ENTRY, '');
-  if (dropped !== text) await replaceFile(file, dropped);
+  await rewrite(directory, (text) => text.replaceAll(IMPORT_ENTRY, ''));
 }
 
 /** For a node that was never more than that. A table that cannot be read is left alone: Valkey will say what it is. */
 export async function layOutTable(directory: string, podName: string): Promise<void> {
-  const file = join(directory, NODES_CONF);
-  const text = await readFile(file, 'utf8').catch(() => '');
-  if (text === '' || isUnborn(parseClusterNodes(text))) await replaceFile(file, renderUnbornTable(podName));
+  await rewrite(directory, (text) =>
+    text === '' || isUnborn(parseClusterNodes(text)) ? renderUnbornTable(podName) : text,
+  );
 }
 
-async function replaceFile(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.tmp`, text);
+/** Whole or not at all. One that is missing counts as empty. */
+async function rewrite(directory: string, change: (text: string) => string): Promise<void> {
+  const file = join(directory, NODES_CONF);
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const changed = change(text);
+  if (changed === text) return;
+  await writeFile(`${file}.tmp`, changed);
   await rename(`${file}.tmp`, file);
 }
 

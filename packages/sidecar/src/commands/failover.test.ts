@@ -1,0 +1,95 @@
+import { FailoverMode } from '@valkey-operator/rpc';
+import { describe, expect, it, vi } from 'vitest';
+import { primary, replicaOf, run, unchanged } from '../testing/run-command.ts';
+import { ScriptedNode } from '../testing/scripted-node.ts';
+import type { FactsChange } from '../testing/valkey-facts.ts';
+import { failover } from './failover.ts';
+
+/** In step with its primary, and primary as soon as it is asked to be. */
+function willingReplica(change: FactsChange = {}): ScriptedNode {
+  return new ScriptedNode({ myself: replicaOf('p'), link: {}, ...change }, (_command, it) => {
+    it.show({ myself: primary });
+    return undefined;
+  });
+}
+
+describe('failover', () => {
+  it.each([
+    [FailoverMode.COORDINATED, 'CLUSTER FAILOVER'],
+    [FailoverMode.FORCE, 'CLUSTER FAILOVER FORCE'],
+    [FailoverMode.TAKEOVER, 'CLUSTER FAILOVER TAKEOVER'],
+  ])('in mode %i asks for %s, and is done when the node is primary', async (mode, words) => {
+    const node = willingReplica();
+    expect(
+      await run(
+        failover(node, async () => true),
+        'failover',
+        { mode },
+      ),
+    ).toBeUndefined();
+    expect(node.commands).toEqual([words]);
+  });
+
+  it('in agreement waits until it will come off', async () => {
+    const verdicts = [false, false, true];
+    const node = willingReplica();
+    const judge = async () => verdicts.shift() ?? false;
+    await run(failover(node, judge), 'failover', { mode: FailoverMode.COORDINATED });
+    expect(verdicts).toEqual([]);
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  it.each([
+    ['has lost its link', { link: { up: false } }],
+    ['copies all data once more', { link: { up: false, syncInProgress: true } }],
+    ['loads that copy', { loading: true }],
+    ['writes that copy down', { writing: true }],
+  ])('in agreement waits while the node %s, although all others are ready', async (_what, trouble) => {
+    const node = willingReplica();
+    let looks = 0;
+    const refresh = () => {
+      looks += 1;
+      return node.refresh();
+    };
+    const judge = async () => {
+      if (looks < 3) node.show(trouble);
+      return true;
+    };
+    const outcome = run(failover({ call: node.call, view: node.view, refresh }, judge), 'failover', {
+      mode: FailoverMode.COORDINATED,
+    });
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(5));
+    expect(node.commands).toEqual([]);
+    node.show({ link: {}, loading: false, writing: false });
+    expect(await outcome).toBeUndefined();
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  it('in agreement does not wait for ever while the node writes its data down', async () => {
+    const node = willingReplica({ writing: true });
+    vi.useFakeTimers();
+    try {
+      const outcome = run(
+        failover(node, async () => true),
+        'failover',
+        { mode: FailoverMode.COORDINATED },
+      );
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await outcome).toBeUndefined();
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  it('needs nothing on a primary', async () => {
+    const node = new ScriptedNode({ myself: primary });
+    expect(await run(failover(node), 'failover', { mode: FailoverMode.FORCE })).toMatchObject(unchanged);
+  });
+
+  it('without a mode is refused', async () => {
+    const node = new ScriptedNode({ myself: replicaOf('p') });
+    expect(await run(failover(node), 'failover', {})).toMatchObject({ case: 'refusal' });
+    expect(node.commands).toEqual([]);
+  });
+});
