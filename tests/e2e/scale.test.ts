@@ -92,29 +92,23 @@ async function targetOfMigration(cluster: TestCluster): Promise<Member> {
   return (await cluster.members()).find(({ self }) => self.id === target)!;
 }
 
-/** A shard that slots arrive at, key by key. */
-async function importer(cluster: TestCluster): Promise<Member> {
+/** The first primary of which this is true, as soon as there is one. */
+async function findPrimary(cluster: TestCluster, isWanted: (primary: Member) => boolean): Promise<Member> {
   let found: Member | undefined;
-  const isFound = async () => {
-    const isImporting = ({ self }: Member) => self.openSlots.some(({ direction }) => direction === 'importing');
-    found = (await cluster.primaries()).find(isImporting);
-    return found !== undefined;
-  };
+  const isFound = async () => (found = (await cluster.primaries()).find(isWanted)) !== undefined;
   await expect.poll(isFound, { timeout: 60_000, interval: 20 }).toBe(true);
   return found!;
 }
 
+/** A shard that slots arrive at, key by key. */
+function importer(cluster: TestCluster): Promise<Member> {
+  return findPrimary(cluster, ({ self }) => self.openSlots.some(({ direction }) => direction === 'importing'));
+}
+
 /** A new shard that has got some of its slots, but not all. */
-async function newcomerInMidMove(cluster: TestCluster, atLeast = 0): Promise<Member> {
-  let found: Member | undefined;
-  const isFound = async () => {
-    const primaries = await cluster.primaries();
-    const isMidway = ({ count }: SlotSet) => count >= atLeast && count < 4000;
-    found = primaries.find(({ pod, self }) => Number(pod.split('-').at(-1)) >= 6 && isMidway(self.slots));
-    return found !== undefined;
-  };
-  await expect.poll(isFound, { timeout: 60_000, interval: 20 }).toBe(true);
-  return found!;
+function newcomerInMidMove(cluster: TestCluster, atLeast = 0): Promise<Member> {
+  const isMidway = ({ count }: SlotSet) => count >= atLeast && count < 4000;
+  return findPrimary(cluster, ({ pod, self }) => Number(pod.split('-').at(-1)) >= 6 && isMidway(self.slots));
 }
 
 describe('on Valkey 9.1', () => {

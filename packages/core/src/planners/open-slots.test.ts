@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanView } from '../decision.ts';
-import { deriveRoll } from '../roll/roll.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { bear } from '../testing/settle.ts';
-import { deriveTopology, type SilentNode, type Topology } from '../topology.ts';
+import { viewSnapshot } from '../testing/view.ts';
+import type { SilentNode } from '../topology.ts';
 import { planOpenSlots } from './open-slots.ts';
 
 /** A cluster of Valkey 8 that grows, with a slot open; the sidecar that moved it has forgotten that. */
@@ -14,7 +14,8 @@ function withOpenSlot(): PlanView {
     cluster.reconcile();
     cluster.tick();
     const snapshot = cluster.snapshot();
-    if (snapshot.pods.some(({ report }) => report?.cluster?.openSlots.length)) return viewOf(withoutMoves(snapshot));
+    if (snapshot.pods.some(({ report }) => report?.cluster?.openSlots.length))
+      return viewSnapshot(withoutMoves(snapshot));
   }
   throw new Error('no slot was open');
 }
@@ -25,10 +26,6 @@ function withoutMoves(snapshot: ClusterSnapshot): ClusterSnapshot {
     return { ...pod, ...(report && { report: { ...rest } as typeof report }) };
   });
   return { ...snapshot, pods };
-}
-
-function viewOf(snapshot: ClusterSnapshot, change: Partial<Topology> = {}): PlanView {
-  return { snapshot, topology: { ...deriveTopology(snapshot), ...change }, roll: deriveRoll(snapshot) };
 }
 
 function ordersOf(view: PlanView): string[] {
@@ -47,7 +44,7 @@ const formerPrimary: Pick<SilentNode, 'podName' | 'missed' | 'fenced' | 'primary
 describe('a slot that was left half moved', () => {
   const view = withOpenSlot();
   const beside = (node: Partial<SilentNode>) =>
-    viewOf(view.snapshot, { silent: [{ ...formerPrimary, ...node } as SilentNode] });
+    viewSnapshot(view.snapshot, { silent: [{ ...formerPrimary, ...node } as SilentNode] });
 
   it('is finished', () => {
     expect(ordersOf(view)).toContain('moveSlots');

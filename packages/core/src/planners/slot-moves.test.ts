@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { deriveRoll } from '../roll/roll.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { bear } from '../testing/settle.ts';
-import { deriveTopology } from '../topology.ts';
+import { viewSnapshot } from '../testing/view.ts';
 import { planMoves } from './slot-moves.ts';
 
 /** A cluster that grows from three shards to four, at the moment when its first slots shall move. */
@@ -28,8 +27,7 @@ function ordersWith(keys: number, tag = '9.1'): { parallel: number; keysAtOnce: 
     ...pod,
     ...(pod.report?.memory?.keys && { report: { ...pod.report, memory: { ...pod.report.memory, keys } } }),
   }));
-  const topology = deriveTopology({ ...snapshot, pods });
-  const decision = planMoves({ snapshot, topology, roll: deriveRoll(snapshot) });
+  const decision = planMoves(viewSnapshot({ ...snapshot, pods }));
   const commands = (decision?.stages ?? []).flat().flatMap((action) => ('command' in action ? [action.command] : []));
   return {
     parallel: commands.length,
