@@ -10,7 +10,7 @@ const namespace = 'bench-atomic';
 /** Enough that each source moves two ranges at least, one after the other. */
 const KEYS = 1_000_000;
 /** On a shared machine one move may take half as long again as the next: the median of these counts, of both sides. */
-const ROUNDS = 3;
+const ROUNDS = 5;
 
 /**
  * How long it takes to move a quarter of all slots to a fourth shard by atomic migration. The floor is CLUSTER MIGRATESLOTS

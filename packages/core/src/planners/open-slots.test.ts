@@ -43,16 +43,17 @@ const formerPrimary: Pick<SilentNode, 'podName' | 'missed' | 'fenced' | 'primary
 
 describe('a slot that was left half moved', () => {
   const view = withOpenSlot();
-  const beside = (node: Partial<SilentNode>) =>
-    viewSnapshot(view.snapshot, { silent: [{ ...formerPrimary, ...node } as SilentNode] });
+  const beside = (...nodes: Partial<SilentNode>[]) =>
+    viewSnapshot(view.snapshot, { silent: nodes.map((node) => ({ ...formerPrimary, ...node }) as SilentNode) });
 
   it('is finished', () => {
     expect(ordersOf(view)).toContain('moveSlots');
   });
 
-  it('waits while a primary that others took over from may wake up and claim it, which is told', () => {
-    expect(ordersOf(beside({}))).not.toContain('moveSlots');
-    expect(planOpenSlots(beside({}))?.message).toMatch(/once demo-6 is heard again or known to be gone\.$/);
+  it('waits while a primary that others took over from may wake up and claim it, and names it alone', () => {
+    const besideTwo = beside({}, { podName: 'demo-7', fenced: true });
+    expect(ordersOf(besideTwo)).not.toContain('moveSlots');
+    expect(planOpenSlots(besideTwo)?.message).toMatch(/, once demo-6 is heard again or known to be gone\.$/);
   });
 
   it.each<[string, Partial<SilentNode>]>([

@@ -14,6 +14,9 @@ interface OpenSlot {
   readonly to: string;
 }
 
+/** What becomes of it: the move that finishes it, nothing because it is over, or nothing until these are heard of. */
+type Verdict = { readonly finish: SlotMove } | 'over' | { readonly awaits: readonly SilentNode[] };
+
 /**
  * Slots that were left half moved: by an operator or a sidecar that was killed, by a person (fault 14). Its keys are in two
  * places, so it is finished, wherever it was on its way to; should it not belong there, it is moved on afterwards. Only where
@@ -23,11 +26,16 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   const open = findOpenSlots(topology);
   if (open.length === 0) return undefined;
   const verdicts = open.map((each) => ({ ...each, verdict: judge(topology, each) }));
-  const moves = mergeMoves(verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' ? [verdict] : [])));
+  const moves = mergeMoves(
+    verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' && 'finish' in verdict ? [verdict.finish] : [])),
+  );
   const over = verdicts.filter(({ verdict }) => verdict === 'over');
   const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
-  const awaited = verdicts.some(({ verdict }) => verdict === 'unclear') ? topology.silent.map(nameOf) : [];
-  const waits = awaited.length > 0 ? `, once ${listNames(awaited)} is heard again or known to be gone` : '';
+  const awaited = new Set(
+    verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' && 'awaits' in verdict ? verdict.awaits : [])),
+  );
+  const names = Array.from(awaited, nameOf);
+  const waits = names.length > 0 ? `, once ${listNames(names)} is heard again or known to be gone` : '';
   return {
     reason: 'SlotsMoving',
     message: `Slots ${slots} were left half moved; that is put right first${waits}.`,
@@ -49,21 +57,19 @@ function findOpenSlots(topology: Topology): OpenSlot[] {
   return open.filter(({ member, to }) => !running.some((move) => move.from === member.id || move.to === to));
 }
 
-/** What becomes of it: the move that finishes it; nothing, because it is over; or nothing yet. */
-function judge(topology: Topology, { member, slot, to }: OpenSlot): SlotMove | 'over' | 'unclear' {
+function judge(topology: Topology, { member, slot, to }: OpenSlot): Verdict {
   const { members, shards, silent } = topology;
   const owner = shards.find(({ slots }) => slots.has(slot))?.primary;
-  if (owner === undefined) return 'unclear';
+  if (owner === undefined) return { awaits: silent };
   const isStale = to !== member.id && owner !== member;
   if (isStale || owner.id === to) return 'over';
   const end = members.find(({ id }) => id === to);
   // After a failover it is the successor who has the keys.
   const target = end?.cluster.role === 'replica' ? members.find(({ id }) => id === end.cluster.primaryId) : end;
   if (target === owner) return 'over';
-  if (target)
-    return silent.some(mayWakeUp) ? 'unclear' : { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) };
-  const mayReturn = silent.some(({ id, provenGone }) => id === to && !provenGone);
-  return mayReturn ? 'unclear' : 'over';
+  const awaits = silent.filter(target ? mayWakeUp : ({ id, provenGone }) => id === to && !provenGone);
+  if (awaits.length > 0) return { awaits };
+  return target ? { finish: { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) } } : 'over';
 }
 
 /**

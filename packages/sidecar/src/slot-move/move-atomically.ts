@@ -14,6 +14,8 @@ const VERY_LONG_MS = 300;
 const SMALLEST_RANGE = 1000;
 /** Valkey serves nobody while it forks, and that would come on top of a pause. */
 const SHORT_FORK_MICROSECONDS = 20_000;
+/** With so few data in all, no fork takes long, and no range does: it need not be seen first. */
+const FEW_BYTES = 512 * 1024 * 1024;
 
 /**
  * Valkey 9 moves a range of slots as a whole. While it copies, clients notice nothing. When it hands over, the source pauses,
@@ -31,7 +33,7 @@ export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cance
     let { keysAtOnce } = order;
     const isHasty = keysAtOnce >= HASTY_KEYS;
     const longestMs = isHasty ? PAUSE_MS.hastily : PAUSE_MS.gently;
-    let atOnce = 1;
+    let atOnce = isHasty && (await hasFewData(source)) ? 2 : 1;
     while (exports.size > 0 || (!left.isEmpty && !stop.aborted)) {
       if (exports.size < atOnce && !left.isEmpty && !stop.aborted) {
         const range = takeSlots(left, keys, divideEvenly(sumKeys(keys, left), keysAtOnce));
@@ -60,7 +62,12 @@ function divideEvenly(keys: number, atMost: number): number {
   return Math.ceil(keys / Math.max(1, Math.ceil(keys / atMost)));
 }
 
-async function forksQuickly(source: Connection): Promise<boolean> {
-  const [, microseconds] = /latest_fork_usec:(\d+)/.exec(expectText(await source.call(['INFO', 'stats']))) ?? [];
-  return microseconds !== undefined && Number(microseconds) <= SHORT_FORK_MICROSECONDS;
+const forksQuickly = (source: Connection) => isAtMost(source, 'stats', 'latest_fork_usec', SHORT_FORK_MICROSECONDS);
+const hasFewData = (source: Connection) => isAtMost(source, 'memory', 'used_memory', FEW_BYTES);
+
+/** What is not told is not small. */
+async function isAtMost(source: Connection, section: string, field: string, limit: number): Promise<boolean> {
+  const info = expectText(await source.call(['INFO', section]));
+  const [, value] = new RegExp(`^${field}:(\\d+)`, 'm').exec(info) ?? [];
+  return value !== undefined && Number(value) <= limit;
 }

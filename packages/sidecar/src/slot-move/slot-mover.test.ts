@@ -73,15 +73,17 @@ interface AtomicScript {
   /** How the migration with this number ends, given how many have begun. */
   readonly end: (number: number, begun: number) => { state: string; message?: string };
   readonly keysPerSlot?: number;
+  readonly usedMemory?: number;
   readonly forkMicroseconds?: number;
 }
 
-function atomicValkey({ end, keysPerSlot = 60, forkMicroseconds = 500 }: AtomicScript) {
+function atomicValkey({ end, keysPerSlot = 60, usedMemory = 2 ** 30, forkMicroseconds = 500 }: AtomicScript) {
   const begun: string[] = [];
   let isCancelled = false;
   return (command: string): RespValue | undefined => {
     if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, () => keysPerSlot);
-    if (command === 'INFO stats') return `latest_fork_usec:${forkMicroseconds}`;
+    if (command === 'INFO memory') return `# Memory\r\nused_memory:${usedMemory}\r\nused_memory_human:1K`;
+    if (command === 'INFO stats') return `# Stats\r\nlatest_fork_usec:${forkMicroseconds}`;
     if (command === 'CLUSTER GETSLOTMIGRATIONS')
       return begun.map((slots, index) => {
         const { state, message } = isCancelled ? { state: 'cancelled' } : end(index + 1, begun.length);
@@ -107,17 +109,20 @@ describe('a move as a whole', () => {
     });
   });
 
-  it('in haste has the next range in the queue before this one has arrived, once it knows how long clients wait', async () => {
+  it.each([
+    ['once it knows how long clients wait', 2 ** 30, 1],
+    ['from the first on where there are few data', 2 ** 20, 2],
+  ])('in haste has the next range in the queue before this one has arrived, %s', async (_when, usedMemory, first) => {
     const seen: number[] = [];
     const end = (number: number, begun: number) => {
       seen.push(begun);
       return { state: number === 1 || number < begun || begun === 4 ? 'success' : 'snapshotting' };
     };
-    await moving({ source: atomicValkey({ end, keysPerSlot: 10_000 }) }, async (mover) => {
+    await moving({ source: atomicValkey({ end, keysPerSlot: 10_000, usedMemory }) }, async (mover) => {
       mover.begin(anOrder({ keysAtOnce: 10_000 }), 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(mover.progress).toMatchObject({ movedSlots: 4, movedKeys: 40_000 });
-      expect(seen[0]).toBe(1);
+      expect(seen[0]).toBe(first);
     });
   });
 
