@@ -25,11 +25,18 @@ async function serviceNames(): Promise<string[]> {
   return items.map(({ metadata }) => metadata.name).toSorted();
 }
 
+const nameOf = (node: RespValue) => expectArray(node).slice(0, 2).map(String).join(':');
+
 /** Where CLUSTER SLOTS sends a client, as host:port. */
 async function announced(ip: string): Promise<string[]> {
   const ranges = expectArray(await call(ip, ['CLUSTER', 'SLOTS'])).map((range) => expectArray(range).slice(2));
-  const name = (node: RespValue) => expectArray(node).slice(0, 2).map(String).join(':');
-  return ranges.flatMap((nodes) => nodes.map(name)).toSorted();
+  return ranges.flatMap((nodes) => nodes.map(nameOf)).toSorted();
+}
+
+/** Those that have slots: the first of each range. */
+async function announcedPrimaries(ip: string): Promise<string[]> {
+  const ranges = expectArray(await call(ip, ['CLUSTER', 'SLOTS'])).map((range) => expectArray(range)[2]!);
+  return [...new Set(ranges.map(nameOf))];
 }
 
 async function ask(address: string, args: string[]): Promise<RespValue> {
@@ -85,6 +92,32 @@ describe('clients', () => {
     const isOutside = (address: string) => addresses.includes(address);
     await expect.poll(async () => [...(await sentTo())].map(isOutside), POLL).toEqual([true]);
     expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('reach a new shard from outside from its first slot on', async () => {
+    const growing = new TestCluster(lab, client, namespace, 'gates');
+    const external = { services: { external: { enabled: true, type: 'NodePort' } } } as const;
+    await growing.apply(external);
+    await growing.waitUntilReady();
+    const [first] = await growing.primaries();
+    const inside = async () => (await announcedPrimaries(first!.ip)).filter((each) => each.endsWith(':6379'));
+    await expect.poll(inside, POLL).toEqual([]);
+    await growing.apply({ ...external, masterCount: 4 });
+    const owners = new Set<string>();
+    const lost: string[] = [];
+    const follow = async () => {
+      for (const address of await announcedPrimaries(first!.ip)) {
+        owners.add(address);
+        await ask(address, ['PING']).catch((error: unknown) => lost.push(`${address}: ${String(error)}`));
+      }
+      return owners.size;
+    };
+    await expect.poll(follow, { ...POLL, interval: 50 }).toBe(4);
+    for (const until = Date.now() + 3000; Date.now() < until;) await follow();
+    expect(lost).toEqual([]);
+    expect([...owners].filter((address) => address.endsWith(':6379'))).toEqual([]);
+    await growing.waitForShards(4);
+    await growing.delete();
   });
 
   test('are sent to a load balancer once it has an address', async () => {

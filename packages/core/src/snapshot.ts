@@ -202,6 +202,8 @@ export interface KnownNodeView {
   readonly port: number;
   /** As announced, `<pod>.<service>.<namespace>.svc`: tells whose node it is after its address has changed. */
   readonly hostname?: string;
+  /** What clients are told in place of `ip`. */
+  readonly clientIp?: string;
   readonly flags: readonly string[];
   readonly primaryId?: string;
   readonly configEpoch: number;

@@ -7,12 +7,15 @@ import { aNode } from './testing/cluster-nodes.ts';
 
 const announced = new Map([['client-ipv4', '203.0.113.7']]);
 
-it('a node that announces an address to clients is known by the one it has among nodes', () => {
-  const seen = [aNode('a', { ip: '203.0.113.7', port: 30_001 }), aNode('b', { ip: '10.0.0.2' })];
+it.each([
+  ['over TCP', '203.0.113.7'],
+  ['over its socket', '10.0.0.1'],
+])('a node that announces an address to clients is known by that among nodes, and both are told, %s', (_by, ip) => {
+  const seen = [aNode('a', { ip, port: 30_001 }), aNode('b', { ip: '10.0.0.2' })];
   const saved = [aNode('a', { ip: '10.0.0.1', aux: announced }), aNode('b', { ip: '10.0.0.9' })];
-  expect(withBusAddresses(seen, saved).map(({ ip, port }) => `${ip}:${port}`)).toEqual([
-    '10.0.0.1:6379',
-    '10.0.0.2:6379',
+  expect(withBusAddresses(seen, saved)).toMatchObject([
+    { ip: '10.0.0.1', port: 6379, aux: announced },
+    { ip: '10.0.0.2', port: 6379, aux: new Map() },
   ]);
 });
 

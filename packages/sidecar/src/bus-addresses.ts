@@ -4,14 +4,16 @@ import type { NodesConfReader } from './valkey-facts.ts';
 
 /**
  * Valkey tells every client, its sidecar too, the addresses that nodes announce to clients. Those among nodes are only in
- * nodes.conf, which it writes whenever one changes.
+ * nodes.conf, which it writes whenever one changes. Where both differ, what clients are told is kept in `aux`.
  */
 export function withBusAddresses(nodes: readonly ClusterNode[], saved: readonly ClusterNode[]): ClusterNode[] {
   const byId = new Map(saved.map((node) => [node.id, node]));
   return nodes.map((node) => {
     const known = byId.get(node.id);
     const announced = known?.aux.get('client-ipv4');
-    return known && announced && announced === node.ip ? { ...node, ip: known.ip, port: known.port } : node;
+    // Over its socket it tells the address among nodes, but the port for clients.
+    const isCurrent = known && announced && [announced, known.ip].includes(node.ip);
+    return isCurrent ? { ...node, ip: known.ip, port: known.port, aux: known.aux } : node;
   });
 }
 

@@ -211,6 +211,7 @@ function describeNode(node: ClusterNode): MessageInitShape<typeof KnownNodeSchem
     configEpoch: BigInt(node.configEpoch),
     linkConnected: node.linkConnected,
     slots: formatSlots(node),
+    clientIp: node.aux.get('client-ipv4') ?? '',
   };
 }
 

@@ -33,13 +33,14 @@ describe('services', () => {
     });
   });
 
-  it('for clients outside lead to one pod each', () => {
+  it('for clients outside lead to one pod each, be it ready or not', () => {
     const made = build({ external: { enabled: true, type: 'NodePort', firstNodePort: 30_100 } }).slice(2);
     expect(made).toHaveLength(6);
     expect(made[4]).toMatchObject({
       metadata: { name: 'demo-4-external' },
       spec: {
         type: 'NodePort',
+        publishNotReadyAddresses: true,
         selector: { 'statefulset.kubernetes.io/pod-name': 'demo-4' },
         ports: [{ port: 6379, nodePort: 30_104 }],
       },
@@ -84,6 +85,18 @@ describe('the address that a node announces', () => {
     expect(announcedSettings({ ...snapshot, children, kubernetesNodes })).toEqual({
       'demo-0': { 'cluster-announce-client-ipv4': '192.0.2.1', 'cluster-announce-client-port': '30007' },
     });
+  });
+
+  it('is known to all before a new shard gets slots', () => {
+    const living = bear({ spec: { services: external('LoadBalancer') } });
+    for (const ordinal of [0, 1, 2, 3, 4, 5]) giveAddress(living, ordinal);
+    settle(living);
+    living.change({ masterCount: 4 });
+    expect(condition(settle(living), 'Progressing').message).toMatch(/^demo-6.* waits for the address of its Service/);
+    expect(living.pod(6).node?.slots.isEmpty).toBe(true);
+    for (const ordinal of [6, 7]) giveAddress(living, ordinal);
+    expect(condition(settle(living), 'Ready')).toMatchObject({ status: 'True' });
+    expect(living.snapshot().pods.filter(({ report }) => report?.cluster?.slots !== '')).toHaveLength(4);
   });
 
   it('goes when external access is turned off', () => {

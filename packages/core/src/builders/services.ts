@@ -46,7 +46,10 @@ function buildReadService(input: ChildrenInput): ChildObject {
   });
 }
 
-/** One per pod: a client of a cluster must reach the very node that has the slot. */
+/**
+ * One per pod: a client of a cluster must reach the very node that has the slot, ready or not. A primary that got its first
+ * slots is not ready before the kubelet has asked it again.
+ */
 function buildExternalServices(input: ChildrenInput): ChildObject[] {
   const { name } = input.cluster.metadata;
   const { type = 'LoadBalancer', annotations, loadBalancerSourceRanges, firstNodePort } = input.spec.services.external;
@@ -55,6 +58,7 @@ function buildExternalServices(input: ChildrenInput): ChildObject[] {
     const nodePort = isNodePort && firstNodePort !== undefined ? { nodePort: firstNodePort + ordinal } : {};
     return buildService(input, childNames(name).externalService(ordinal), annotations, {
       type,
+      publishNotReadyAddresses: true,
       selector: { ...selectorLabels(name), 'statefulset.kubernetes.io/pod-name': childNames(name).pod(ordinal) },
       ports: [{ ...port('valkey', ports.valkey), ...nodePort }],
       ...(!isNodePort && loadBalancerSourceRanges ? { loadBalancerSourceRanges } : {}),

@@ -4,6 +4,7 @@ import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, type Member } from '../topology.ts';
+import { planAnnouncements } from './announcements.ts';
 import { refuseOverflow } from './capacity.ts';
 import { acquaint } from './introduce.ts';
 import { completeCrews, handOverDoomed, shrink } from './scale-crews.ts';
@@ -21,6 +22,7 @@ function counted(minutes: number) {
 const STEPS = [
   { name: 'Start pods', isPartOf: isOut, plan: awaitPods, limit: { timeoutMs: 10 * 60_000 } },
   { name: 'Form shards', isPartOf: isOut, plan: formShards, limit: counted(10) },
+  { name: 'Announce addresses', isPartOf: opensDoors, plan: planAnnouncements, limit: counted(10) },
   { name: 'Hand over primaries', isPartOf: hasDoomed, plan: handOverDoomed, limit: counted(10) },
   { name: 'Move slots', isPartOf: movesSlots, plan: planMoves, limit: counted(60) },
   { name: 'Complete shards', isPartOf: hasDoomed, plan: completeCrews, limit: counted(60) },
@@ -59,6 +61,10 @@ function movesSlots(kind: OrchestrationKind): boolean {
 
 function isOut(kind: OrchestrationKind): boolean {
   return kind === 'ScaleOut';
+}
+
+function opensDoors(kind: OrchestrationKind, { snapshot }: PlanView): boolean {
+  return isOut(kind) && snapshot.spec.services.external.enabled;
 }
 
 function hasDoomed(kind: OrchestrationKind, { topology }: PlanView): boolean {

@@ -84,6 +84,7 @@ function modelLine(line: NodeClusterView['nodes'][number]): Line {
     id: line.id,
     hostname: line.hostname ?? '',
     ip: line.ip,
+    clientIp: line.clientIp,
     epoch: line.configEpoch,
     slots: SlotSet.parse(line.slots),
     primaryId: line.primaryId,

@@ -97,6 +97,7 @@ export class SimulatedBus {
       line.failing = isAgreed ? 'agreed' : 'suspected';
       return;
     }
+    line.clientIp = peer.settings.settings['cluster-announce-client-ipv4'];
     hear(node, peer.node);
     const back = peer.node.table.get(node.id);
     if (!back) return;

@@ -6,6 +6,7 @@ export interface Line {
   readonly id: string;
   readonly hostname: string;
   ip: string;
+  clientIp?: string | undefined;
   epoch: number;
   slots: SlotSet;
   primaryId: string | undefined;

@@ -144,6 +144,7 @@ function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
     linkConnected: line.connected,
     slots: line.slots.toString(),
     ...(line.primaryId && { primaryId: line.primaryId }),
+    ...('clientIp' in line && line.clientIp && { clientIp: line.clientIp }),
   }));
   return {
     nodeId: id,

@@ -105,7 +105,7 @@ function toCluster(cluster: ClusterReport): NodeClusterView {
 }
 
 function toKnownNode(node: KnownNode): KnownNodeView {
-  const { id, ip, port, hostname, flags, primaryId, linkConnected, slots } = node;
+  const { id, ip, port, hostname, clientIp, flags, primaryId, linkConnected, slots } = node;
   const configEpoch = Number(node.configEpoch);
   return {
     id,
@@ -116,6 +116,7 @@ function toKnownNode(node: KnownNode): KnownNodeView {
     linkConnected,
     slots,
     ...(hostname && { hostname }),
+    ...(clientIp && { clientIp }),
     ...(primaryId && { primaryId }),
   };
 }
