@@ -16,11 +16,13 @@ export function resolveOwners(members: readonly Member[]): Map<string, SlotSet> 
     .flatMap(({ cluster }) => cluster.nodes)
     .filter(({ id, slots }) => slots !== '' && !memberIds.has(id))
     .map(toClaim);
-  // The target of a move may not have told yet what its source has given away.
+  // Those to whom a source has moved slots may not have told so yet, and it may be at work for the next of them.
   const given = members.flatMap(({ cluster, report: { move, receivedAt } }) => {
-    const target = members.find(({ id }) => id === move?.targetId);
-    const isNews = target !== undefined && target.report.receivedAt < receivedAt;
-    return isNews ? cluster.nodes.filter(({ id }) => id === target.id).map(toClaim) : [];
+    const isNews = ({ id, configEpoch }: KnownNodeView) => {
+      const target = members.find((member) => member.id === id);
+      return target && (target.report.receivedAt < receivedAt || target.cluster.configEpoch < configEpoch);
+    };
+    return move ? cluster.nodes.filter(isNews).map(toClaim) : [];
   });
   const decided = own.filter(({ epoch }) => epoch > 0);
   const assumed = own.filter(({ epoch }) => epoch === 0);

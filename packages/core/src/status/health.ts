@@ -50,7 +50,8 @@ function findShortcomings(topology: Topology, unheard: number): Finding[] {
     const reason = creating ? 'Creating' : 'SlotsUncovered';
     findings.push({ reason, message: `${SLOT_COUNT - served} of ${SLOT_COUNT} slots are not served.` });
   }
-  const unready = shards.map(({ primary }) => primary).filter(({ report }) => !report.ready);
+  // One that was given its first slots a moment ago has told neither that it has them nor that it serves them.
+  const unready = shards.map(({ primary }) => primary).filter(({ report, slots }) => !report.ready && !slots.isEmpty);
   if (unready.length > 0 || isAwaited(topology)) findings.push(describeUnready(topology, unready));
   const short = shards.filter(
     (shard) => !leaving.includes(shard) && shard.replicas.filter(isServing).length < replicasPerShard,
