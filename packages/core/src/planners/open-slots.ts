@@ -14,8 +14,12 @@ interface OpenSlot {
   readonly to: string;
 }
 
-/** What becomes of it: the move that finishes it, nothing because it is over, or nothing until these are heard of. */
-type Verdict = { readonly finish: SlotMove } | 'over' | { readonly awaits: readonly SilentNode[] };
+/** What becomes of it: the move that finishes it, nothing until these are heard of, or nothing because it is over. */
+interface Verdict {
+  readonly finish?: SlotMove;
+  readonly awaits?: readonly SilentNode[];
+}
+const OVER: Verdict = {};
 
 /**
  * Slots that were left half moved: by an operator or a sidecar that was killed, by a person (fault 14). Its keys are in two
@@ -26,15 +30,10 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   const open = findOpenSlots(topology);
   if (open.length === 0) return undefined;
   const verdicts = open.map((each) => ({ ...each, verdict: judge(topology, each) }));
-  const moves = mergeMoves(
-    verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' && 'finish' in verdict ? [verdict.finish] : [])),
-  );
-  const over = verdicts.filter(({ verdict }) => verdict === 'over');
+  const moves = mergeMoves(verdicts.flatMap(({ verdict }) => verdict.finish ?? []));
+  const over = verdicts.filter(({ verdict }) => verdict === OVER);
   const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
-  const awaited = new Set(
-    verdicts.flatMap(({ verdict }) => (typeof verdict === 'object' && 'awaits' in verdict ? verdict.awaits : [])),
-  );
-  const names = Array.from(awaited, nameOf);
+  const names = Array.from(new Set(verdicts.flatMap(({ verdict }) => verdict.awaits ?? [])), nameOf);
   const waits = names.length > 0 ? `, once ${listNames(names)} is heard again or known to be gone` : '';
   return {
     reason: 'SlotsMoving',
@@ -62,14 +61,14 @@ function judge(topology: Topology, { member, slot, to }: OpenSlot): Verdict {
   const owner = shards.find(({ slots }) => slots.has(slot))?.primary;
   if (owner === undefined) return { awaits: silent };
   const isStale = to !== member.id && owner !== member;
-  if (isStale || owner.id === to) return 'over';
+  if (isStale || owner.id === to) return OVER;
   const end = members.find(({ id }) => id === to);
   // After a failover it is the successor who has the keys.
   const target = end?.cluster.role === 'replica' ? members.find(({ id }) => id === end.cluster.primaryId) : end;
-  if (target === owner) return 'over';
+  if (target === owner) return OVER;
   const awaits = silent.filter(target ? mayWakeUp : ({ id, provenGone }) => id === to && !provenGone);
   if (awaits.length > 0) return { awaits };
-  return target ? { finish: { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) } } : 'over';
+  return target ? { finish: { from: owner.id, to: target.id, slots: SlotSet.ofSlots([slot]) } } : OVER;
 }
 
 /**
