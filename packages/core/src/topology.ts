@@ -123,7 +123,7 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
     followers: (id) => replicasOf(id).length,
   });
   const newborn = seeds.map((primary) => ({
-    id: primary.id,
+    id: nameShard(primary, [...owners, ...seeds]),
     primary,
     slots: SlotSet.empty,
     replicas: replicasOf(primary.id),

@@ -64,8 +64,9 @@ function recordFailure(view: PlanView): FailedRoll | undefined {
   return { template, pod: failure.pod.name, message, at: formatTime(now) };
 }
 
-export function shardOf({ topology }: PlanView, pod: PodView): Shard | undefined {
-  return topology.shards.find(({ primary, replicas }) =>
+/** From before its first slot on: what is written of a shard when slots move would slow them down. */
+export function shardOf({ topology: { shards, newborn } }: PlanView, pod: PodView): Shard | undefined {
+  return [...shards, ...newborn].find(({ primary, replicas }) =>
     [primary, ...replicas].some((member) => member.pod.name === pod.name),
   );
 }
@@ -83,7 +84,8 @@ function describeShard({ id, primary, replicas, slots }: Shard): ShardDetail {
 function describeMigration({ topology }: PlanView, source: Member): SlotMigration[] {
   const { move } = source.report;
   if (move?.state !== 'running' && move?.state !== 'failed') return [];
-  const name = (nodeId: string) => topology.shards.find(({ primary }) => primary.id === nodeId)?.id ?? nodeId;
+  const shards = [...topology.shards, ...topology.newborn];
+  const name = (nodeId: string) => shards.find(({ primary }) => primary.id === nodeId)?.id ?? nodeId;
   const keys = move.notableKeys.length > 0 ? `Keys: ${move.notableKeys.join(', ')}` : '';
   const message = [move.message, keys].filter(Boolean).join('. ');
   return [

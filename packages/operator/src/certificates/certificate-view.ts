@@ -31,7 +31,15 @@ export function viewCertificate(secret: Secret, options: ViewOptions): Certifica
   };
 }
 
+/** By Secret as its cache has it: each look asks, and to read X.509 is the dearest part of one. */
+const known = new WeakMap<Secret, CertificateFacts | undefined>();
+
 export function readFacts(secret: Secret): CertificateFacts | undefined {
+  if (!known.has(secret)) known.set(secret, parseFacts(secret));
+  return known.get(secret);
+}
+
+function parseFacts(secret: Secret): CertificateFacts | undefined {
   const pem = readPem(secret, 'tls.crt');
   try {
     return pem === undefined ? undefined : readCertificate(pem);

@@ -2,16 +2,13 @@ import { expectText } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 import { sumKeys, takeSlots } from './count-keys.ts';
 import type { MoveSlots } from './move.ts';
+import { nextBound, VERY_LONG_MS } from './range-bound.ts';
 import { SlotExports } from './slot-exports.ts';
 
 /** Whoever allows so many keys at once wants them to arrive soon, rather than with the least disturbance. */
 const HASTY_KEYS = 10_000;
 /** The source takes no writes while a range changes hands. Longer than this is too long: the next ranges are smaller. */
 const PAUSE_MS = { gently: 100, hastily: 200 };
-/** Of fewer keys the pause is not for their number, unless it is very long: then they are large. */
-const FEW_KEYS = 4000;
-const VERY_LONG_MS = 300;
-const SMALLEST_RANGE = 1000;
 /** Valkey serves nobody while it forks, and that would come on top of a pause. */
 const SHORT_FORK_MICROSECONDS = 20_000;
 /** With so few data in all, no fork takes long, and no range does: it need not be seen first. */
@@ -23,17 +20,16 @@ const FEW_BYTES = 512 * 1024 * 1024;
  * are bounded by their keys, and the bound follows the pauses measured. In haste the next one is in the queue before this
  * one has arrived: Valkey looks for work ten times a second, and that often a range has been there for a while by then.
  */
-export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cancelled, onMoved }, keys) => {
-  using source = await openSource();
-  const exports = await SlotExports.open(source, order.target.nodeId);
+export const moveAtomically: MoveSlots = async ({ order, source, stop, cancelled, onMoved }, keys) => {
+  const isHasty = order.keysAtOnce >= HASTY_KEYS;
+  const [exports, isSmall] = await Promise.all([SlotExports.open(source, order.target.nodeId), hasFewData(source)]);
   const onCancelled = () => void exports.cancel().catch(() => undefined);
   cancelled.addEventListener('abort', onCancelled, { once: true });
   try {
     let left = order.slots;
     let { keysAtOnce } = order;
-    const isHasty = keysAtOnce >= HASTY_KEYS;
     const longestMs = isHasty ? PAUSE_MS.hastily : PAUSE_MS.gently;
-    let atOnce = isHasty && (await hasFewData(source)) ? 2 : 1;
+    let atOnce = isHasty && isSmall ? 2 : 1;
     while (exports.size > 0 || (!left.isEmpty && !stop.aborted)) {
       if (exports.size < atOnce && !left.isEmpty && !stop.aborted) {
         const range = takeSlots(left, keys, divideEvenly(sumKeys(keys, left), keysAtOnce));
@@ -41,21 +37,17 @@ export const moveAtomically: MoveSlots = async ({ order, openSource, stop, cance
         left = left.difference(range);
         continue;
       }
-      const { slots, pausedMs } = await exports.whenOneEnds();
+      // In haste all sources are at work at once; otherwise the next one waits for the end of this.
+      const waiting = left.isEmpty && isHasty ? 'nothing' : exports.size > 1 ? 'room in the queue' : 'next';
+      const { slots, pausedMs } = await exports.whenOneEnds(waiting);
       onMoved(slots, sumKeys(keys, slots));
       keysAtOnce = Math.min(order.keysAtOnce, nextBound(keysAtOnce, pausedMs, longestMs));
-      atOnce = isHasty && pausedMs <= longestMs && (await forksQuickly(source)) ? 2 : 1;
+      atOnce = isHasty && pausedMs <= VERY_LONG_MS && (await forksQuickly(source)) ? 2 : 1;
     }
   } finally {
     cancelled.removeEventListener('abort', onCancelled);
   }
 };
-
-function nextBound(keys: number, pausedMs: number, longestMs: number): number {
-  if (pausedMs > VERY_LONG_MS) return Math.max(SMALLEST_RANGE, Math.ceil(keys / 2));
-  if (pausedMs > longestMs) return Math.min(keys, Math.max(FEW_KEYS, Math.ceil(keys / 2)));
-  return pausedMs < longestMs / 2 ? keys * 2 : keys;
-}
 
 /** As many ranges as need be, and none that is much smaller than the others: each takes its time, however small it is. */
 function divideEvenly(keys: number, atMost: number): number {

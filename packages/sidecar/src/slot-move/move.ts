@@ -17,7 +17,9 @@ export interface MoveOrder {
 export interface MoveTools {
   readonly order: MoveOrder;
   readonly sourceId: string;
-  /** A new connection to the Valkey of this pod, to the target's. */
+  /** A connection to the Valkey of this pod. */
+  readonly source: Connection;
+  /** A new one, to the Valkey of this pod, to the target's. */
   readonly openSource: () => Promise<Connection>;
   readonly openTarget: () => Promise<Connection>;
   /** The time is over: no slot is begun any more, but what is begun is finished. */

@@ -3,9 +3,9 @@ import { parseSlotMigrations, type SlotMigration, type SlotSet } from '@valkey-o
 import type { Connection } from '@valkey-operator/valkey/connection';
 import { MoveFailed } from './move.ts';
 
-const POLL_MS = 20;
-/** Nothing waits for the end of one if the next is in the queue. */
-const QUEUED_POLL_MS = 50;
+/** How often to ask, by what waits for the end of a range. Valkey and whoever asks share the processors. */
+const POLL_MS = { next: 20, 'room in the queue': 50, nothing: 100 };
+type Waiting = keyof typeof POLL_MS;
 /** Migrations of which no state and no backlog has changed for so long are stuck: a frozen target would hold them for ever. */
 const STUCK_MS = 20_000;
 
@@ -50,7 +50,7 @@ export class SlotExports {
   }
 
   /** The first that has arrived. */
-  async whenOneEnds(): Promise<EndedExport> {
+  async whenOneEnds(waiting: Waiting): Promise<EndedExport> {
     let changed = { signs: '', at: Date.now() };
     for (;;) {
       const askedAt = Date.now();
@@ -68,7 +68,7 @@ export class SlotExports {
         const seen = stuck ? describe(stuck) : 'the migration is not listed';
         return this.#fail(`${seen}: no progress for ${STUCK_MS / 1000} s`);
       }
-      await sleep(this.size > 1 ? QUEUED_POLL_MS : POLL_MS);
+      await sleep(POLL_MS[waiting]);
     }
   }
 

@@ -117,13 +117,14 @@ export class SlotMover {
     signals: { stop: AbortSignal; cancelled: AbortSignal },
   ): Promise<void> {
     const { openSource, openTarget } = this.#options;
-    using counter = await openSource();
-    const keys = await countKeys(counter, order.slots);
+    using source = await openSource();
+    const keys = await countKeys(source, order.slots);
     this.#update({ leftKeys: sumKeys(keys, order.slots), message: '' });
     const tools = {
       order,
       sourceId,
       ...signals,
+      source,
       openSource,
       openTarget: () => openTarget(order.target),
       kept: this.#kept,
