@@ -1,8 +1,13 @@
 import { labels } from '@valkey-operator/api';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { formatImage } from '../builders/template-parts.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
 import { isSettled } from '../testing/check-plan.ts';
 import { bear, condition, settle } from '../testing/settle.ts';
+import { viewOf, viewSnapshot } from '../testing/view.ts';
+import type { Shard } from '../topology.ts';
+import { planScale } from './scale.ts';
 
 describe('a scale-out whose pods do not start', () => {
   const stuck = () => {
@@ -44,5 +49,40 @@ describe('a scale-out', () => {
     }
     expect(labelledAtStart).toBe(cluster.pods.length);
     expect(new Set(cluster.pods.map((pod) => pod.labels[labels.shard])).size).toBe(size.masterCount);
+  });
+});
+
+describe('a scale-in', () => {
+  /** All slots have moved, and the pods that are too many are about to go. */
+  function emptied(): ClusterSnapshot {
+    const cluster = bear();
+    cluster.change({ masterCount: 4 });
+    settle(cluster);
+    cluster.change({ masterCount: 3 });
+    for (let round = 0; round < 60; round += 1) {
+      let found: ClusterSnapshot | undefined;
+      cluster.reconcile(() => {
+        if (planScale(viewOf(cluster))?.pods === 6) found ??= cluster.snapshot();
+      });
+      if (found) return found;
+      cluster.tick();
+    }
+    throw new Error('no pods go');
+  }
+
+  it('lets pods go only when the primaries that stay have told themselves that they own all slots', () => {
+    const snapshot = emptied();
+    const [{ primary: target }] = viewSnapshot(snapshot).topology.shards as [Shard];
+    const { report, cluster, slots } = target;
+    const late = {
+      ...report,
+      receivedAt: report.receivedAt - 1000,
+      cluster: { ...cluster, slots: slots.lowest(slots.count - 1).toString() },
+    };
+    const pods = snapshot.pods.map((pod) => (pod.name === target.pod.name ? { ...pod, report: late } : pod));
+    const view = viewSnapshot({ ...snapshot, pods });
+    expect(view.topology.shards.reduce((sum, shard) => sum + shard.slots.count, 0)).toBe(SLOT_COUNT);
+    expect(planScale(view)).toMatchObject({ step: { name: 'Move slots' }, reason: 'SlotsMoving' });
+    expect(planScale(view)?.pods).toBeUndefined();
   });
 });

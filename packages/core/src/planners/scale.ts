@@ -1,4 +1,5 @@
 import type { OrchestrationKind } from '@valkey-operator/api';
+import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { isDoomed } from '../shard-roles.ts';
@@ -24,7 +25,7 @@ const STEPS = [
   { name: 'Form shards', isPartOf: isOut, plan: formShards, limit: counted(10) },
   { name: 'Announce addresses', isPartOf: opensDoors, plan: planAnnouncements, limit: counted(10) },
   { name: 'Hand over primaries', isPartOf: hasDoomed, plan: handOverDoomed, limit: counted(10) },
-  { name: 'Move slots', isPartOf: movesSlots, plan: planMoves, limit: counted(60) },
+  { name: 'Move slots', isPartOf: movesSlots, plan: moveSlots, limit: counted(60) },
   { name: 'Complete shards', isPartOf: hasDoomed, plan: completeCrews, limit: counted(60) },
   { name: 'Remove pods', isPartOf: hasDoomed, plan: shrink, limit: counted(10) },
 ] as const;
@@ -53,6 +54,19 @@ export function planScale(view: PlanView): Decision | undefined {
 function numberStep(name: string, parts: readonly { readonly name: string }[]): Step {
   const index = parts.findIndex((part) => part.name === name);
   return { name, number: Math.max(1, index + 1), of: Math.max(1, parts.length) };
+}
+
+/**
+ * Before pods go, those who got their slots have to have told so themselves. Who gave them says it first, but will soon say
+ * nothing any more, and slots of which nobody tells are missed.
+ */
+function moveSlots(view: PlanView): Decision | undefined {
+  const { observedPods = 0, wantedPods, shards } = view.topology;
+  const moves = planMoves(view);
+  if (moves || observedPods <= wantedPods) return moves;
+  const told = shards.reduce((all, { primary }) => all.union(primary.slots), SlotSet.empty);
+  if (told.count === SLOT_COUNT) return undefined;
+  return { reason: 'SlotsMoving', message: 'All slots have moved; waiting until those who got them have told so.' };
 }
 
 function movesSlots(kind: OrchestrationKind): boolean {
