@@ -8,8 +8,8 @@ import { isOwner } from '../topology.ts';
 import type { Begun } from './begun.ts';
 
 /**
- * The pods that a change has in hand: those that it takes out of service or adds by this decision, those of the same step,
- * for what was done to them may show late, and those of earlier ones that are not well yet. What is wrong with them is its
+ * The pods that a change has in hand: those that it takes out of service, empties or adds by this decision, those of the same
+ * step, for what was done to them may show late, and those of earlier ones that are not well yet. What is wrong with them is its
  * own doing; what is wrong with others is a fault.
  */
 export function findPodsInHand(
@@ -20,7 +20,7 @@ export function findPodsInHand(
 ): string[] {
   const unwell = findUnwell(view);
   for (const { name } of findLeaving(view)) unwell.add(name);
-  const touched = [...findTouched(view, decision), ...findNewcomers(view)];
+  const touched = [...findTouched(view, decision), ...findEmptied(view), ...findNewcomers(view)];
   const names = new Set([...before.filter((pod) => isSameStep || unwell.has(pod)), ...touched]);
   return [...names].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
@@ -79,6 +79,11 @@ function touchedBy(view: PlanView, action: Action): string[] {
   const isCrewAffected = shard && (replaces ? shard.primary.pod.name === action.pod : action.command.do === 'failover');
   if (!isCrewAffected) return [action.pod];
   return [shard.primary, ...shard.replicas].map(({ pod }) => pod.name);
+}
+
+/** Whoever has given all its slots away leads nobody, and those who followed it follow nobody. */
+function findEmptied({ topology }: PlanView): string[] {
+  return topology.leaving.flatMap(({ primary, replicas }) => [primary, ...replicas].map(({ pod }) => pod.name));
 }
 
 /** Pods that the spec asks for and the StatefulSet does not yet. */

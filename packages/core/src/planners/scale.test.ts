@@ -55,9 +55,7 @@ describe('a scale-out', () => {
 describe('a scale-in', () => {
   /** All slots have moved, and the pods that are too many are about to go. */
   function emptied(): ClusterSnapshot {
-    const cluster = bear();
-    cluster.change({ masterCount: 4 });
-    settle(cluster);
+    const cluster = bear({ shards: 4 });
     cluster.change({ masterCount: 3 });
     for (let round = 0; round < 60; round += 1) {
       let found: ClusterSnapshot | undefined;
@@ -69,6 +67,17 @@ describe('a scale-in', () => {
     }
     throw new Error('no pods go');
   }
+
+  it('is under one name to its end, whoever follows whom meanwhile', () => {
+    const cluster = bear({ shards: 4 });
+    cluster.change({ masterCount: 3 });
+    const kinds = new Set<string | undefined>();
+    for (let plan = cluster.reconcile(); !isSettled(plan); plan = cluster.reconcile()) {
+      kinds.add(plan.status.orchestration?.kind);
+      cluster.tick();
+    }
+    expect([...kinds]).toEqual(['ScaleIn']);
+  });
 
   it('lets pods go only when the primaries that stay have told themselves that they own all slots', () => {
     const snapshot = emptied();
