@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ValkeyClusterStatus } from '@valkey-operator/api';
 import { pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
@@ -5,11 +6,13 @@ import {
   expectArray,
   expectText,
   keySlot,
+  parseClusterNodes,
   parseSlotMigrations,
   SLOT_COUNT,
   type SlotSet,
 } from '@valkey-operator/valkey';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { muteBus } from '../support/mute-bus.ts';
 import { signalPodProcess } from '../support/pod-processes.ts';
 import { countStock, layIn } from '../support/stock.ts';
 import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
@@ -23,6 +26,8 @@ const FAILOVER_MS = 25_000;
 /** Moves should take long enough to be interrupted; on Valkey 9 they are quick. */
 const STOCK = { nine: 150_000, eight: 20_000 };
 const POLL = { timeout: 90_000, interval: 100 };
+/** Valkey waits for 4 s to hear from a target that it has what it was given. */
+const SOURCE_WAITS_MS = 5000;
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
 const operator = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io/name=valkey-operator' };
@@ -90,6 +95,10 @@ async function targetOfMigration(cluster: TestCluster): Promise<Member> {
     .poll(async () => (target = await findTarget()) !== undefined, { timeout: 60_000, interval: 5 })
     .toBe(true);
   return (await cluster.members()).find(({ self }) => self.id === target)!;
+}
+
+function ownSlots(table: string): number {
+  return parseClusterNodes(table).find(({ myself }) => myself)!.slots.count;
 }
 
 /** The first primary of which this is true, as soon as there is one. */
@@ -176,7 +185,31 @@ describe('on Valkey 9.1', () => {
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK.nine));
   });
 
+  test('3 shards become 4 although the new primary is killed before anybody has heard of slots that it got', async () => {
+    await underLoad(cluster, {
+      fault: async () => {
+        await cluster.scaleTo(4);
+        const { podUid, ip } = await targetOfMigration(cluster);
+        const unmute = muteBus(podUid);
+        const countOwn = async () => ownSlots(expectText(await call(ip, ['CLUSTER', 'NODES'])));
+        const heard = await countOwn();
+        // It may have got its last ones by then: the source of any others waits to hear of them, and takes no writes.
+        await vi
+          .waitUntil(async () => (await countOwn()) > heard, { timeout: 2000, interval: 5 })
+          .catch(() => undefined);
+        signalPodProcess(podUid, VALKEY, 'SIGKILL');
+        // By then the source has given up waiting, and is written to.
+        await sleep(SOURCE_WAITS_MS);
+        unmute();
+      },
+      heal: () => waitForShards(cluster, 4),
+    });
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK.nine));
+  });
+
   test('shards and replicas change at once, although the new primary is killed in mid-move', async () => {
+    await cluster.apply({ config });
+    await waitForShards(cluster, 3);
     await underLoad(cluster, {
       fault: async () => {
         await cluster.apply({ config, masterCount: 4, replicasPerMaster: 2 });

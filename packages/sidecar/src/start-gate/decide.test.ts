@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KnownPeer, Membership } from '../node-memory.ts';
 import { aNode } from '../testing/cluster-nodes.ts';
-import { decideStart, type PeerAnswer, type StartFacts } from './decide.ts';
+import { decideStart, listRivals, type PeerAnswer, type StartFacts } from './decide.ts';
 
 const peer = (id: string, isReplica: boolean): KnownPeer => ({
   id,
@@ -31,8 +31,20 @@ const other = (change = {}) => aNode('other', { slots: '100-199', configEpoch: 6
 const replica = (change = {}) => aNode('replica', { primaryId: 'me', configEpoch: 5, ...change });
 
 /** The replica itself, with what it tells of its data. */
-function fromReplica(data: Pick<PeerAnswer, 'keys' | 'wasLinked'>): PeerAnswer {
-  return { id: 'replica', nodes: [me, other(), replica({ myself: true })], ...data };
+function fromReplica(data: Pick<PeerAnswer, 'keys' | 'wasLinked'>, slots = '0-99'): PeerAnswer {
+  return {
+    id: 'replica',
+    nodes: [aNode('me', { slots, configEpoch: 5 }), other(), replica({ myself: true })],
+    ...data,
+  };
+}
+
+const successor = aNode('replica', { slots: '0-99', configEpoch: 7 });
+
+/** Who had the slots before, and has them by its own word. */
+function fromFormer(change: object, nodes = [aNode('me', { slots: '' })]): PeerAnswer {
+  const own = aNode('former', { myself: true, slots: '0-199', configEpoch: 4, ...change });
+  return { id: 'former', nodes: [own, ...nodes], keys: 1, wasLinked: false };
 }
 
 function fromOther(...nodes: PeerAnswer['nodes']): PeerAnswer {
@@ -53,6 +65,22 @@ describe('a Valkey that asks to start', () => {
     [
       'has lost its slots to several nodes',
       { answers: [fromOther(other({ slots: '50-199' }), aNode('replica', { slots: '0-49', configEpoch: 7 }))] },
+      'AnotherPrimaryTookOver',
+    ],
+    [
+      'has only slots of which nobody has heard, while their former owner serves them',
+      { hasAppendOnlyFile: true, answers: [fromFormer({}), fromReplica({ keys: 9, wasLinked: true }, '')] },
+      'OwnsNoSlots',
+    ],
+    [
+      'has, besides such slots, only some that another has taken over',
+      {
+        last: { ...primary, slots: '0-149' },
+        answers: [
+          fromFormer({ slots: '100-199' }, [aNode('me', { slots: '' }), successor]),
+          fromOther(aNode('me', { slots: '' }), successor),
+        ],
+      },
       'AnotherPrimaryTookOver',
     ],
     [
@@ -114,6 +142,35 @@ describe('a Valkey that asks to start', () => {
       { answers: [fromOther(me, other({ slots: '0-199', configEpoch: 4 }), replica())] },
       false,
     ],
+    [
+      'somebody has heard that it got them, although their former owner has not',
+      { answers: [fromFormer({}), fromReplica({ keys: 9, wasLinked: true })] },
+      false,
+    ],
+    [
+      'only their former owner answers, and others may have heard',
+      { answers: [fromFormer({}, [aNode('me', { slots: '' }), replica()])] },
+      false,
+    ],
+    [
+      'somebody claims them who does not know this node',
+      { answers: [fromFormer({}, []), fromReplica({ keys: 9, wasLinked: true }, '')] },
+      false,
+    ],
+    [
+      'somebody claims them who has never been given any',
+      { answers: [fromFormer({ configEpoch: 0 }), fromReplica({ keys: 9, wasLinked: true }, '')] },
+      false,
+    ],
+    [
+      'their former owner has them only by the word of another',
+      {
+        answers: [
+          fromOther(aNode('me', { slots: '' }), aNode('former', { slots: '0-199', configEpoch: 4 }), replica()),
+        ],
+      },
+      false,
+    ],
     ['only a part of its slots has gone', { answers: [fromOther(me, other({ slots: '50-199' }), replica())] }, false],
     [
       'a replica it does not remember is reported',
@@ -158,4 +215,10 @@ describe('a Valkey that asks to start', () => {
       }),
     );
   });
+});
+
+it('who is said to own slots of this node is asked too', () => {
+  const told = fromOther(aNode('me', { slots: '' }), aNode('former', { slots: '0-199' }), other());
+  expect([...listRivals(primary, [told])]).toEqual(['former']);
+  expect([...listRivals(primary, [told, fromFormer({})])]).toEqual([]);
 });

@@ -1,6 +1,9 @@
 import { SlotSet, type ClusterNode } from '@valkey-operator/valkey';
 import type { Membership } from '../node-memory.ts';
 
+/** No more than half of so many are asked to agree, however many there are. */
+const ENOUGH_PEERS = 6;
+
 /** What a node of the cluster answered when it was asked in this round. */
 export interface PeerAnswer {
   readonly id: string;
@@ -44,7 +47,7 @@ export type StartReason =
 export function decideStart({ last, answers, boundReached, ...disk }: StartFacts): StartDecision {
   if (!last) return start('NewNode');
   if (last.role === 'replica') return start('WasReplica');
-  const slots = SlotSet.parse(last.slots);
+  const slots = findUnheard(last, answers).reduce((all, loan) => all.difference(loan.slots), SlotSet.parse(last.slots));
   if (slots.isEmpty) return start('OwnsNoSlots');
   const replicas = findReplicas(last, answers);
   if (replicas.length === 0) return start('HasNoReplica');
@@ -60,6 +63,42 @@ export function decideStart({ last, answers, boundReached, ...disk }: StartFacts
   const bounded = disk.hasAppendOnlyFile || !verdicts.includes('followed');
   if (boundReached && bounded) return start('NobodyTookOverInTime');
   return hold('a replica may have more data than this primary; waiting until it takes over', bounded);
+}
+
+/** Slots, and who has them. */
+export interface Loan {
+  readonly ownerId: string;
+  readonly slots: SlotSet;
+}
+
+/**
+ * Slots that this node took over just before it ended, of which nobody has heard: their former owner serves them again, says so
+ * itself, and has taken writes since. By epochs the slots would be this node's as soon as it is back, and those writes lost.
+ * Only who knows this node counts, and of them it takes enough: one who has lost its table knows nothing, and claims too much.
+ */
+export function findUnheard({ nodeId, slots, configEpoch, peers }: Membership, answers: readonly PeerAnswer[]): Loan[] {
+  const witnesses = answers.filter(({ nodes }) => nodes.some(({ id }) => id === nodeId));
+  if (witnesses.length <= Math.min(peers.length, ENOUGH_PEERS) / 2) return [];
+  const heard = unite(witnesses.flatMap(({ nodes }) => nodes.filter(({ id }) => id === nodeId)));
+  const unheard = SlotSet.parse(slots).difference(heard);
+  return witnesses.flatMap(({ id, nodes }) => {
+    const self = nodes.find(({ myself }) => myself);
+    const isFormer = self?.role === 'primary' && self.configEpoch > 0 && self.configEpoch < configEpoch;
+    const kept = isFormer ? self.slots.intersection(unheard) : SlotSet.empty;
+    return kept.isEmpty ? [] : [{ ownerId: id, slots: kept }];
+  });
+}
+
+/** Who owns slots of this node, as others tell, and has yet to be asked. */
+export function listRivals({ nodeId, slots }: Membership, answers: readonly PeerAnswer[]): Set<string> {
+  const mine = SlotSet.parse(slots);
+  const asked = new Set([nodeId, ...answers.map(({ id }) => id)]);
+  const owners = answers.flatMap(({ nodes }) => nodes.filter((node) => !node.slots.intersection(mine).isEmpty));
+  return new Set(owners.map(({ id }) => id).filter((id) => !asked.has(id)));
+}
+
+function unite(nodes: readonly ClusterNode[]): SlotSet {
+  return nodes.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
 }
 
 /**
@@ -85,8 +124,7 @@ function findReplicas({ nodeId, peers }: Membership, answers: readonly PeerAnswe
 function isTakenOver({ nodeId, configEpoch }: Membership, slots: SlotSet, answers: readonly PeerAnswer[]): boolean {
   return answers.some(({ nodes }) => {
     const later = nodes.filter((node) => node.id !== nodeId && node.configEpoch > configEpoch);
-    const taken = later.reduce((all, node) => all.union(node.slots), SlotSet.empty);
-    return slots.difference(taken).isEmpty;
+    return slots.difference(unite(later)).isEmpty;
   });
 }
 

@@ -1,5 +1,6 @@
+import { SlotSet } from '@valkey-operator/valkey';
 import { expect, it } from 'vitest';
-import { alignShardIds } from './nodes-conf.ts';
+import { alignShardIds, returnSlots } from './nodes-conf.ts';
 
 const sound = `me 10.0.0.1:6379@16379,me.example,tls-port=0,nodename=me,shard-id=one myself,master - 0 0 6 connected 4096 [4097-<-other]
 replica 10.0.0.2:6379@16379,,tls-port=0,shard-id=two slave other 0 1794760620357 4 connected
@@ -17,3 +18,10 @@ it.each([sound, '', 'vars currentEpoch 6 lastVoteEpoch 0\n', 'replica 10.0.0.2:6
     expect(alignShardIds(text)).toBe(text);
   },
 );
+
+it('slots that are given back go from the line of the node to that of their owner, and all else stays', () => {
+  const before = sound
+    .replace('connected 4096 [', 'connected 0-9 20 4096 [')
+    .replace('connected 0-4095', 'connected 10-19 21-4095');
+  expect(returnSlots(before, [{ ownerId: 'other', slots: SlotSet.parse('0-9,20') }])).toBe(sound);
+});

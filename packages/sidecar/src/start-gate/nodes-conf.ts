@@ -1,9 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasFeature, parseClusterNodes, type ValkeyVersion } from '@valkey-operator/valkey';
+import { hasFeature, parseClusterNodes, SlotSet, type ValkeyVersion } from '@valkey-operator/valkey';
 import { NODES_CONF } from '../data-directory.ts';
 import { isUnborn, renderUnbornTable } from '../unborn.ts';
+import type { Loan } from './decide.ts';
 
+/** The words of a line before its slots. */
+const SLOTS_FROM = 8;
 const ZONE_FIELD = /,availability-zone=[^, ]*/g;
 /** A slot that this node is importing. */
 const IMPORT_ENTRY = / \[\d+-<-[^\]]+\]/g;
@@ -24,6 +27,30 @@ export async function mendNodesConf(directory: string, reader: ValkeyVersion | u
  */
 export async function dropImports(directory: string): Promise<void> {
   await rewrite(directory, (text) => text.replaceAll(IMPORT_ENTRY, ''));
+}
+
+/** Slots that others have after all, and this node has not. */
+export async function giveBack(directory: string, loans: readonly Loan[]): Promise<void> {
+  await rewrite(directory, (text) => returnSlots(text, loans));
+}
+
+export function returnSlots(text: string, loans: readonly Loan[]): string {
+  const given = loans.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
+  const lines = text.split('\n').map((line) => {
+    const words = line.split(' ');
+    const loan = loans.find(({ ownerId }) => ownerId === words[0])?.slots;
+    const isOwn = words[2]?.split(',').includes('myself');
+    if (!loan && !isOwn) return line;
+    const [open, owned] = partition(words.slice(SLOTS_FROM), (word) => word.startsWith('['));
+    const before = SlotSet.parse(owned.join(','));
+    const after = isOwn ? before.difference(given) : before.union(loan ?? SlotSet.empty);
+    return [...words.slice(0, SLOTS_FROM), ...after.toString().split(',').filter(Boolean), ...open].join(' ');
+  });
+  return lines.join('\n');
+}
+
+function partition(words: readonly string[], isFirst: (word: string) => boolean): [string[], string[]] {
+  return [words.filter(isFirst), words.filter((word) => !isFirst(word))];
 }
 
 /** For a node that was never more than that. A table that cannot be read is left alone: Valkey will say what it is. */

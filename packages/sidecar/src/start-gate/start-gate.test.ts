@@ -72,6 +72,28 @@ describe('the start gate', () => {
     expect(await valkeyReads()).toContainEqual(['maxmemory', '1gb']);
   });
 
+  it('lets a primary give back at once what nobody has heard it got, and what came with it', async () => {
+    await writeFile(
+      at('data/nodes.conf'),
+      `${wasPrimary}source 10.0.0.3:6379@16379 master - 0 0 4 connected 100-199\n`,
+    );
+    await mkdir(at('data/appendonlydir'));
+    await writeFile(at('data/appendonlydir/appendonly.aof.manifest'), 'file');
+    const own = aNode('source', { myself: true, slots: '0-199', configEpoch: 4 });
+    answers = [
+      { id: 'source', nodes: [own, aNode('me', { slots: '' })], keys: 10, wasLinked: false },
+      { ...replicaIsAlive, nodes: [aNode('me', { slots: '' }), aNode('replica', { myself: true, primaryId: 'me' })] },
+    ];
+    expect(await valkeyReads()).toContainEqual(['maxmemory', '1gb']);
+    const table = parseClusterNodes(await readFile(at('data/nodes.conf'), 'utf8'));
+    expect(table.map(({ id, slots }) => [id, slots.toString()])).toEqual([
+      ['me', ''],
+      ['replica', ''],
+      ['source', '0-199'],
+    ]);
+    expect(await readdir(at('data'))).not.toContain('appendonlydir');
+  });
+
   it('holds an emptied primary until its replica has taken over', async () => {
     await writeFile(at('data/nodes.conf'), wasPrimary);
     answers = [replicaIsAlive];

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SlotSet } from '@valkey-operator/valkey';
 import type { Environment } from '../environment.ts';
 import { discardData, inspectData, type DataOnDisk } from '../data-directory.ts';
 import type { Log } from '../log.ts';
@@ -7,9 +8,18 @@ import type { MemoryFiles, Membership } from '../node-memory.ts';
 import { readNodeTimeoutMs } from '../node-timeout.ts';
 import { CONF_OPENING, renderNodeConf } from '../render-node-conf.ts';
 import { readSettings, type NodeSettings } from '../settings.ts';
-import { decideStart, isDataElsewhere, type StartDecision, type StartReason } from './decide.ts';
+import {
+  decideStart,
+  findUnheard,
+  isDataElsewhere,
+  listRivals,
+  type Loan,
+  type PeerAnswer,
+  type StartDecision,
+  type StartReason,
+} from './decide.ts';
 import { isReaderGone, openWhenRead, releaseOpener, renewFifo } from './fifo.ts';
-import { dropImports, layOutTable, mendNodesConf } from './nodes-conf.ts';
+import { dropImports, giveBack, layOutTable, mendNodesConf } from './nodes-conf.ts';
 import type { askPeers } from './peers.ts';
 import { hasUnreadableFiles } from './unreadable-files.ts';
 
@@ -43,8 +53,12 @@ export interface StartGateOptions {
 interface Leave {
   readonly order?: ReleaseDecision;
   readonly reason?: StartReason;
+  /** Slots that are not this node's after all. */
+  readonly unheard?: readonly Loan[];
 }
 
+/** Others may know of a replica that it has got, or of slots that it has not. */
+const OPEN_TO_QUESTION: ReadonlySet<StartReason> = new Set(['HasNoReplica', 'NobodyTookOverInTime']);
 const RECHECK_MS = 250;
 // After the time for a failover only the operator, or a peer that comes back, changes anything.
 const SLOW_RECHECK_MS = 2000;
@@ -102,6 +116,7 @@ export class StartGate {
       const leave = this.#order ? { order: this.#order } : await this.#waitForLeave(this.#data);
       if (leave.order) await this.#obey((this.#order = leave.order));
       else await this.#discardUnreadable(this.#data);
+      if (leave.unheard?.length) await this.#giveBack(leave.unheard, this.#data);
       if (leave.reason === 'AnotherPrimaryTookOver') await dropImports(this.#options.paths.data);
       if (this.#isNew(this.#data)) await layOutTable(this.#options.paths.data, environment.pod.name);
       else await mendNodesConf(this.#options.paths.data, environment.valkeyVersion);
@@ -128,10 +143,11 @@ export class StartGate {
     using stack = new DisposableStack();
     stack.defer(() => (this.#release = undefined));
     for (let told = ''; ;) {
-      const decision = await this.#decide(data, last, Date.now() >= until.getTime());
+      const { decision, answers } = await this.#decide(data, last, Date.now() >= until.getTime());
+      const unheard = last ? findUnheard(last, answers) : [];
       if (decision.start) {
         log.info('Valkey may start', { reason: decision.reason, waitedMs: Date.now() - since.getTime() });
-        return { reason: decision.reason };
+        return { reason: decision.reason, unheard };
       }
       if (told !== decision.message) {
         log.warn('Valkey waits at the start gate', { reason: decision.message, bounded: decision.bounded });
@@ -143,16 +159,36 @@ export class StartGate {
       const order = await this.#pause(Date.now() < until.getTime() ? RECHECK_MS : SLOW_RECHECK_MS);
       if (order) {
         log.warn('Valkey is let go by command', { decision: order });
-        return { order };
+        return { order, unheard };
       }
     }
   }
 
-  async #decide(data: DataOnDisk, last: Membership | undefined, boundReached: boolean): Promise<StartDecision> {
+  async #decide(
+    data: DataOnDisk,
+    last: Membership | undefined,
+    boundReached: boolean,
+  ): Promise<{ decision: StartDecision; answers: readonly PeerAnswer[] }> {
     const facts = { last, hasSnapshot: data.hasSnapshot, hasAppendOnlyFile: data.hasAppendOnlyFile, boundReached };
     const alone = decideStart({ ...facts, answers: [] });
-    if (alone.start && alone.reason !== 'NobodyTookOverInTime') return alone;
-    return decideStart({ ...facts, answers: await this.#options.askPeers(last?.peers ?? []) });
+    if (!last || (alone.start && !OPEN_TO_QUESTION.has(alone.reason))) return { decision: alone, answers: [] };
+    const some = await this.#options.askPeers(last.peers);
+    const rivals = listRivals(last, some);
+    const others = rivals.size > 0 ? await this.#options.askPeers(last.peers.filter(({ id }) => rivals.has(id))) : [];
+    const answers = [...some, ...others];
+    return { decision: decideStart({ ...facts, answers }), answers };
+  }
+
+  /** What came with them is of no use, and a node that has nothing else starts with nothing. */
+  async #giveBack(loans: readonly Loan[], data: DataOnDisk): Promise<void> {
+    const { log, paths } = this.#options;
+    const slots = loans.map((loan) => loan.slots.toString()).join();
+    log.warn('nobody has heard of slots that it got last, and their former owner serves them: they stay there', {
+      slots,
+    });
+    await giveBack(paths.data, loans);
+    const left = SlotSet.parse(data.membership?.slots ?? '').difference(SlotSet.parse(slots));
+    if (left.isEmpty) await discardData(paths.data, { identity: false });
   }
 
   /** nodes.conf is written by Valkey itself and never older than memory; but memory may know of a replica it lost. */
