@@ -94,6 +94,29 @@ describe('the start gate', () => {
     expect(await readdir(at('data'))).not.toContain('appendonlydir');
   });
 
+  it('leaves the data of a primary alone that has lost its table, whoever serves what it remembers', async () => {
+    const memory = await MemoryFiles.open({ pod: at('pod.json'), volume: at('data/memory.json') }, () => undefined);
+    const peer = { port: 6379, hostname: '', isReplica: false };
+    const peers = ['source', 'other'].map((id) => ({ ...peer, id, ip: '10.0.0.3' }));
+    await memory.update({ membership: { nodeId: 'me', role: 'primary', slots: '0-99', configEpoch: 5, peers } });
+    await memory.save();
+    await gate.close();
+    await running;
+    await openGate();
+    await mkdir(at('data/appendonlydir'));
+    await writeFile(at('data/appendonlydir/appendonly.aof.manifest'), 'file');
+    const own = aNode('source', { myself: true, slots: '0-199', configEpoch: 4 });
+    const witness = aNode('other', { myself: true, slots: '200-299', configEpoch: 3 });
+    answers = [own, witness].map((self) => ({
+      id: self.id,
+      nodes: [self, aNode('me', { slots: '' })],
+      keys: 10,
+      wasLinked: false,
+    }));
+    await valkeyReads();
+    expect(await readdir(at('data'))).toContain('appendonlydir');
+  });
+
   it('holds an emptied primary until its replica has taken over', async () => {
     await writeFile(at('data/nodes.conf'), wasPrimary);
     answers = [replicaIsAlive];

@@ -144,7 +144,8 @@ export class StartGate {
     stack.defer(() => (this.#release = undefined));
     for (let told = ''; ;) {
       const { decision, answers } = await this.#decide(data, last, Date.now() >= until.getTime());
-      const unheard = last ? findUnheard(last, answers) : [];
+      // By its own table: what it only remembers to have had it does not claim.
+      const unheard = data.membership ? findUnheard(data.membership, answers) : [];
       if (decision.start) {
         log.info('Valkey may start', { reason: decision.reason, waitedMs: Date.now() - since.getTime() });
         return { reason: decision.reason, unheard };
