@@ -1,8 +1,8 @@
 import { SlotSet, type ClusterNode } from '@valkey-operator/valkey';
 import type { Membership } from '../node-memory.ts';
 
-/** No more than half of so many are asked to agree, however many there are. */
-const ENOUGH_PEERS = 6;
+/** A large cluster needs no vote of all its nodes: beside the replicas of a node so many are asked. */
+export const MAX_WITNESSES = 6;
 
 /** What a node of the cluster answered when it was asked in this round. */
 export interface PeerAnswer {
@@ -78,7 +78,7 @@ export interface Loan {
  */
 export function findUnheard({ nodeId, slots, configEpoch, peers }: Membership, answers: readonly PeerAnswer[]): Loan[] {
   const witnesses = answers.filter(({ nodes }) => nodes.some(({ id }) => id === nodeId));
-  if (witnesses.length <= Math.min(peers.length, ENOUGH_PEERS) / 2) return [];
+  if (witnesses.length <= Math.min(peers.length, MAX_WITNESSES) / 2) return [];
   const heard = unite(witnesses.flatMap(({ nodes }) => nodes.filter(({ id }) => id === nodeId)));
   const unheard = SlotSet.parse(slots).difference(heard);
   return witnesses.flatMap(({ id, nodes }) => {

@@ -41,16 +41,14 @@ export function returnSlots(text: string, loans: readonly Loan[]): string {
     const loan = loans.find(({ ownerId }) => ownerId === words[0])?.slots;
     const isOwn = words[2]?.split(',').includes('myself');
     if (!loan && !isOwn) return line;
-    const [open, owned] = partition(words.slice(SLOTS_FROM), (word) => word.startsWith('['));
-    const before = SlotSet.parse(owned.join(','));
+    const isOpen = (word: string) => word.startsWith('[');
+    const slots = words.slice(SLOTS_FROM);
+    const before = SlotSet.parse(slots.filter((word) => !isOpen(word)).join(' '));
     const after = isOwn ? before.difference(given) : before.union(loan ?? SlotSet.empty);
-    return [...words.slice(0, SLOTS_FROM), ...after.toString().split(',').filter(Boolean), ...open].join(' ');
+    const owned = after.toString().split(',').filter(Boolean);
+    return [...words.slice(0, SLOTS_FROM), ...owned, ...slots.filter(isOpen)].join(' ');
   });
   return lines.join('\n');
-}
-
-function partition(words: readonly string[], isFirst: (word: string) => boolean): [string[], string[]] {
-  return [words.filter(isFirst), words.filter((word) => !isFirst(word))];
 }
 
 /** For a node that was never more than that. A table that cannot be read is left alone: Valkey will say what it is. */

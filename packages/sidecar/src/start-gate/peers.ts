@@ -1,12 +1,10 @@
 import { expectText, parseClusterNodes, parseInfo } from '@valkey-operator/valkey';
 import { connect } from '@valkey-operator/valkey/connection';
 import type { KnownPeer } from '../node-memory.ts';
-import type { PeerAnswer } from './decide.ts';
+import { MAX_WITNESSES, type PeerAnswer } from './decide.ts';
 
 const CONNECT_TIMEOUT_MS = 400;
 const ANSWER_TIMEOUT_MS = 400;
-// A large cluster needs no vote of all its nodes: its replicas and some witnesses are enough.
-const MAX_WITNESSES = 6;
 
 /** Asks the replicas of this node and some others what they know. Who does not answer in time is left out. */
 export async function askPeers(peers: readonly KnownPeer[]): Promise<PeerAnswer[]> {
