@@ -28,6 +28,8 @@ for (const suite of suites) {
 
 const logs = existsSync(FAILURES) ? readdirSync(FAILURES) : [];
 if (logs.length > 0) printLine(`\nLogs of what failed:\n${logs.map((name) => `  ${join(FAILURES, name)}`).join('\n')}`);
+for (const failure of tallies.flatMap(({ failures }) => failures))
+  printLine(`\n${fail} ${failure.replaceAll('\n', '\n    ')}`);
 printLine();
 printLine(closingLine(tallies));
 if (interrupted) process.exitCode = 130;
@@ -55,7 +57,7 @@ async function runCheck(suite: Suite & { kind: 'check' }): Promise<Tally> {
     if (suite.remedy) printLine(red(`    to put it right: ${suite.remedy}`));
     printLine(red(`    ${suite.command.join(' ')} ended with ${code}; full output in ${log}`));
   }
-  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, problems: [] };
+  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, problems: [], failures: [] };
 }
 
 async function runVitest(suite: Suite & { kind: 'vitest' }): Promise<Tally> {

@@ -2,11 +2,11 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Reporter, SerializedError, TestCase, TestModule, TestSpecification } from 'vitest/node';
 import { clearStatus, dim, drawStatus, duration, fail, pass, printLine } from './screen.ts';
-import type { Tally } from './tally.ts';
+import { shorten, type Tally } from './tally.ts';
 
 /** A line per file, the failures in full, a live counter on a terminal; the tally goes to a file for the runner. */
 export default class SuiteReporter implements Reporter {
-  readonly #tally: Tally = { passed: 0, failed: 0, skipped: 0, problems: [] };
+  readonly #tally: Tally = { passed: 0, failed: 0, skipped: 0, problems: [], failures: [] };
   readonly #log = process.env.SUITE_LOG;
   #files = { done: 0, total: 0 };
   #current = '';
@@ -41,6 +41,8 @@ export default class SuiteReporter implements Reporter {
       this.#tally.failed++;
       this.#print(`    ${fail} ${test.module.relativeModuleId} › ${test.fullName}`);
       for (const error of result.errors) this.#printError(error);
+      const [why] = result.errors.map(explain);
+      this.#tally.failures.push(`${test.module.relativeModuleId} › ${test.fullName}\n${shorten(why ?? '')}`);
     }
     this.#draw();
   }
@@ -79,9 +81,7 @@ export default class SuiteReporter implements Reporter {
   }
 
   #printError(error: SerializedError): void {
-    const frame = error.stacks?.find(({ file }) => !file.includes('node_modules'));
-    const text = [error.message, error.diff, frame && dim(`at ${relative('.', frame.file)}:${frame.line}`)];
-    for (const line of text.filter(Boolean).join('\n').split('\n')) this.#print(`        ${line}`);
+    for (const line of explain(error).split('\n')) this.#print(`        ${line}`);
   }
 
   #print(line: string): void {
@@ -95,4 +95,10 @@ export default class SuiteReporter implements Reporter {
       `    ${this.#files.done}/${this.#files.total} files  ${passed} passed  ${failed} failed  ${this.#current}`,
     );
   }
+}
+
+function explain(error: SerializedError): string {
+  const frame = error.stacks?.find(({ file }) => !file.includes('node_modules'));
+  const text = [error.message, error.diff, frame && dim(`at ${relative('.', frame.file)}:${frame.line}`)];
+  return text.filter(Boolean).join('\n');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { closingLine, judgeRun } from './tally.ts';
+import { closingLine, judgeRun, shorten } from './tally.ts';
 
-const clean = { passed: 3, failed: 0, skipped: 0, problems: [] };
+const clean = { passed: 3, failed: 0, skipped: 0, problems: [], failures: [] };
 
 describe('judging a vitest run', () => {
   test('takes the counts of a run that ended well', () => {
@@ -35,4 +35,10 @@ describe('judging a vitest run', () => {
 
 test('the closing line sums all suites and holds nothing else', () => {
   expect(closingLine([clean, { passed: 0, failed: 1 }, { passed: 1, failed: 0 }])).toBe('4 passed, 1 failed');
+});
+
+test('a failure is told in a few lines, however much there is to say', () => {
+  expect(shorten('expected 3\n\nto be 4')).toBe('expected 3\nto be 4');
+  const lines = shorten(Array.from({ length: 100 }, () => 'x'.repeat(1000)).join('\n')).split('\n');
+  expect([lines.length, lines[0]?.length, lines.at(-1)]).toEqual([25, 160, '...']);
 });

@@ -41,6 +41,12 @@ async function waitForShards(cluster: TestCluster, count: number, replicas = 1):
   await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(count * (1 + replicas));
 }
 
+/** Where a test begins, also when it is tried again. */
+async function startFrom(cluster: TestCluster, shards: number): Promise<void> {
+  await cluster.scaleTo(shards);
+  await waitForShards(cluster, shards);
+}
+
 /** What all nodes together say of the slots and of the keys that were laid in. */
 async function describeSlots(cluster: TestCluster) {
   const members = await cluster.members();
@@ -147,6 +153,7 @@ describe('on Valkey 9.1', () => {
   });
 
   test('3 shards become 4 by kubectl scale, and kubectl get tells the story', async () => {
+    await startFrom(cluster, 3);
     let story: string[] = [];
     const outcome = await underLoad(cluster, {
       fault: async () => {
@@ -177,6 +184,7 @@ describe('on Valkey 9.1', () => {
   });
 
   test('4 shards become 3, and nobody remembers the fourth', async () => {
+    await startFrom(cluster, 4);
     const outcome = await underLoad(cluster, {
       fault: () => cluster.scaleTo(3),
       heal: () => waitForShards(cluster, 3),
@@ -186,6 +194,7 @@ describe('on Valkey 9.1', () => {
   });
 
   test('3 shards become 4 although the new primary is killed before anybody has heard of slots that it got', async () => {
+    await startFrom(cluster, 3);
     await underLoad(cluster, {
       fault: async () => {
         await cluster.scaleTo(4);
@@ -246,6 +255,7 @@ describe('on Valkey 8.1, key by key,', () => {
   });
 
   test('3 shards become 4 although a source is deleted in mid-move', async () => {
+    await startFrom(cluster, 3);
     await underLoad(cluster, {
       fault: async () => {
         await cluster.scaleTo(4);
@@ -259,6 +269,7 @@ describe('on Valkey 8.1, key by key,', () => {
   });
 
   test('4 shards become 3 although the operator is killed in mid-move', async () => {
+    await startFrom(cluster, 4);
     const { uid } = (await client.list(pods, operator)).items[0]!.metadata;
     await underLoad(cluster, {
       fault: async () => {
@@ -273,6 +284,7 @@ describe('on Valkey 8.1, key by key,', () => {
   });
 
   test('a spec that is reversed in mid-move leads back', async () => {
+    await startFrom(cluster, 3);
     await underLoad(cluster, {
       fault: async () => {
         await cluster.scaleTo(4);
@@ -285,6 +297,7 @@ describe('on Valkey 8.1, key by key,', () => {
   });
 
   test('3 shards become 4 although the new primary is killed in mid-move, and no key is lost on its way', async () => {
+    await startFrom(cluster, 3);
     await underLoad(cluster, {
       fault: async () => {
         await cluster.scaleTo(4);
@@ -296,6 +309,7 @@ describe('on Valkey 8.1, key by key,', () => {
   });
 
   test('4 shards become 3 although a target freezes in mid-move, and wakes up when its replica has taken over', async () => {
+    await startFrom(cluster, 4);
     const { gapMs, noiseMs } = await underLoad(cluster, {
       fault: async () => {
         await cluster.scaleTo(3);

@@ -163,6 +163,18 @@ describe('a Valkey that asks to start', () => {
       false,
     ],
     [
+      'their former owner has opened them to give them away key by key',
+      {
+        last: { ...primary, slots: '7' },
+        hasAppendOnlyFile: true,
+        answers: [
+          fromFormer({ openSlots: [{ slot: 7, direction: 'migrating', peer: 'me' }] }),
+          fromReplica({ keys: 9, wasLinked: true }, ''),
+        ],
+      },
+      true,
+    ],
+    [
       'their former owner has them only by the word of another',
       {
         answers: [

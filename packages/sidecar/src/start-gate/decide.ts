@@ -74,6 +74,7 @@ export interface Loan {
 /**
  * Slots that this node took over just before it ended, of which nobody has heard: their former owner serves them again, says so
  * itself, and has taken writes since. By epochs the slots would be this node's as soon as it is back, and those writes lost.
+ * A slot that its owner has opened to give away key by key is another matter: its keys are here, and that owner has none of them.
  * Only who knows this node counts, and of them it takes enough: one who has lost its table knows nothing, and claims too much.
  */
 export function findUnheard({ nodeId, slots, configEpoch, peers }: Membership, answers: readonly PeerAnswer[]): Loan[] {
@@ -84,7 +85,7 @@ export function findUnheard({ nodeId, slots, configEpoch, peers }: Membership, a
   return witnesses.flatMap(({ id, nodes }) => {
     const self = nodes.find(({ myself }) => myself);
     const isFormer = self?.role === 'primary' && self.configEpoch > 0 && self.configEpoch < configEpoch;
-    const kept = isFormer ? self.slots.intersection(unheard) : SlotSet.empty;
+    const kept = isFormer ? self.slots.difference(listOpen(self)).intersection(unheard) : SlotSet.empty;
     return kept.isEmpty ? [] : [{ ownerId: id, slots: kept }];
   });
 }
@@ -95,6 +96,10 @@ export function listRivals({ nodeId, slots }: Membership, answers: readonly Peer
   const asked = new Set([nodeId, ...answers.map(({ id }) => id)]);
   const owners = answers.flatMap(({ nodes }) => nodes.filter((node) => !node.slots.intersection(mine).isEmpty));
   return new Set(owners.map(({ id }) => id).filter((id) => !asked.has(id)));
+}
+
+function listOpen({ openSlots }: ClusterNode): SlotSet {
+  return SlotSet.ofSlots(openSlots.map(({ slot }) => slot));
 }
 
 function unite(nodes: readonly ClusterNode[]): SlotSet {
