@@ -20,6 +20,20 @@ function growing(tag: string): ClusterSnapshot {
   throw new Error('no slots move');
 }
 
+/** One that grows key by key, at the moment when its slots are on their way and three shards shall do again. */
+function reversing(): ClusterSnapshot {
+  const cluster = bear({ spec: { valkeyImage: { name: 'valkey', tag: '8.1', pullPolicy: 'IfNotPresent' } } });
+  cluster.change({ masterCount: 4 });
+  const isOnItsWay = ({ pods }: ClusterSnapshot) =>
+    pods.filter(({ report }) => report?.move?.state === 'running' && report.cluster?.openSlots.length).length === 3;
+  for (let round = 0; round < 60 && !isOnItsWay(cluster.snapshot()); round += 1) {
+    cluster.reconcile();
+    cluster.tick();
+  }
+  cluster.change({ masterCount: 3 });
+  return cluster.snapshot();
+}
+
 /** What is ordered when everybody who has keys has so many. */
 function ordersWith(keys: number, tag = '9.1'): { parallel: number; keysAtOnce: number[] } {
   const snapshot = growing(tag);
@@ -42,6 +56,29 @@ describe('slots that move as a whole', () => {
 
   it('come from all sources at once when there are', () => {
     expect(ordersWith(1_000_000)).toEqual({ parallel: 3, keysAtOnce: [24_000, 24_000, 24_000] });
+  });
+});
+
+describe('slots on their way key by key that are not wanted there any more', () => {
+  const snapshot = reversing();
+  const ordersFor = (pods: ClusterSnapshot['pods']) => {
+    const actions = (planMoves(viewSnapshot({ ...snapshot, pods }))?.stages ?? []).flat();
+    return actions.flatMap((action) => ('command' in action ? [action.command.do] : []));
+  };
+
+  it('are called back', () => {
+    expect(ordersFor(snapshot.pods)).toEqual(['cancelMove', 'cancelMove', 'cancelMove']);
+  });
+
+  it('arrive first where some of their keys are there already: else they would be called back each time they are to be finished', () => {
+    const onlyOpen = snapshot.pods.map((pod) => {
+      const { move, cluster } = pod.report ?? {};
+      const slots = cluster?.openSlots.map(({ slot }) => slot).join();
+      return move?.state === 'running' && slots
+        ? { ...pod, report: { ...pod.report!, move: { ...move, slots } } }
+        : pod;
+    });
+    expect(ordersFor(onlyOpen)).not.toContain('cancelMove');
   });
 });
 

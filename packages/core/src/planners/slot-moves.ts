@@ -48,14 +48,18 @@ export function planMoves(view: PlanView): Decision | undefined {
   const moves = displaced.length > 0 ? planReturns(displaced, expected) : planSlotMoves(expected, targets);
   if (moves.length + running.length === 0) return undefined;
 
+  // Of a slot that is open some keys are there already: it arrives first, and goes on from there.
+  const open = SlotSet.ofSlots(topology.members.flatMap(({ cluster }) => cluster.openSlots.map(({ slot }) => slot)));
   const contrary = running.filter(({ to, slots }) =>
-    moves.some((next) => next.from === to && !next.slots.intersection(slots).isEmpty),
+    moves.some((next) => next.from === to && !next.slots.intersection(slots.difference(open)).isEmpty),
   );
   if (contrary.length > 0) return cancelMoves(contrary);
   const isGentle = canBeGentle(topology, [...moves, ...running]);
-  const idle = moves.filter(
-    ({ from, to }) => !running.some((move) => move.from === from || (isGentle && move.to === to)),
-  );
+  const arriving = running.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
+  const idle = moves
+    .map((move) => ({ ...move, slots: move.slots.difference(arriving) }))
+    .filter(({ slots }) => !slots.isEmpty)
+    .filter(({ from, to }) => !running.some((move) => move.from === from || (isGentle && move.to === to)));
   const fromEach = firstOfEach('from', idle);
   const begin = isGentle ? firstOfEach('to', fromEach) : fromEach;
   const keysAtOnce = isGentle ? AT_ONCE.gently : AT_ONCE.quickly;

@@ -45,6 +45,24 @@ describe('slots', () => {
     ]);
   });
 
+  it('are told to all also where the node has just become a primary, or has no stand-in any more', async () => {
+    const others = { peers: [aNode('other')] };
+    for (const [former, facts] of [
+      ['leader', { ...others, standIns: [aNode('leader')] }],
+      ['other', others],
+    ] as const) {
+      const node = new ScriptedNode({ myself: aNode('me', { myself: true }), ...facts }, answerExec);
+      await add(node, [{ start: 0, end: 99 }]);
+      expect(node.commands).toEqual([
+        'MULTI',
+        'CLUSTER ADDSLOTSRANGE 0 98',
+        `CLUSTER SETSLOT 99 IMPORTING ${former}`,
+        'CLUSTER SETSLOT 99 NODE me',
+        'EXEC',
+      ]);
+    }
+  });
+
   it('come late with a short node timeout until the node serves', async () => {
     const late = {
       myself: aNode('me', { myself: true }),

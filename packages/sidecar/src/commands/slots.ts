@@ -12,33 +12,40 @@ export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
     const cluster = await lookAtCluster(node);
     const missing = toSlotSet(slots).difference(cluster.myself.slots);
     if (missing.isEmpty) return done({ unchanged: true });
-    const bear = () => atOnce(node, beBorn(cluster, missing));
-    if (isKeptWaiting(cluster)) await withShortRejoin(node, await nodeTimeoutMs(), bear);
-    else if (cluster.unborn) await bear();
-    else
-      await atOnce(node, [...free(cluster, missing), rangeCommand('ADDSLOTSRANGE', missing), ...firstEpoch(cluster)]);
+    // An unborn node leaves the stand-in that it followed (unborn.ts).
+    const take = () => atOnce(node, [...(cluster.unborn ? [BECOME_PRIMARY] : []), ...takeSlots(cluster, missing)]);
+    if (isKeptWaiting(cluster)) await withShortRejoin(node, await nodeTimeoutMs(), take);
+    else await take();
   });
 
-/** Primaries with the same epoch would have to fight it out. */
-function firstEpoch({ myself }: ClusterFacts): string[][] {
-  return myself.configEpoch === 0 ? [['CLUSTER', 'BUMPEPOCH']] : [];
-}
-
 /**
- * It leaves the stand-in that it followed, which gives it an epoch, and takes its slots (unborn.ts). The last one as if it
- * had been moved here: then Valkey tells all nodes that it knows, instead of one after the other when it pings them.
+ * The last of its first slots it takes as if that had been moved here: then Valkey tells all nodes that it knows, instead of
+ * one after the other when it pings them, and gives it an epoch.
  */
-function beBorn(cluster: ClusterFacts, slots: SlotSet): (readonly string[])[] {
+function takeSlots(cluster: ClusterFacts, slots: SlotSet): string[][] {
+  const former = findFormerOwner(cluster);
+  if (!former) return [...free(cluster, slots), rangeCommand('ADDSLOTSRANGE', slots), ...firstEpoch(cluster)];
   const last = slots.highest(1);
   const others = slots.difference(last);
   const setSlot = ['CLUSTER', 'SETSLOT', last.toString()];
   return [
-    BECOME_PRIMARY,
     ...free(cluster, others),
     ...(others.isEmpty ? [] : [rangeCommand('ADDSLOTSRANGE', others)]),
-    [...setSlot, 'IMPORTING', cluster.standIns[0]!.id],
+    [...setSlot, 'IMPORTING', former],
     [...setSlot, 'NODE', cluster.myself.id],
   ];
+}
+
+/** From whom a first slot may seem to come. Not where there are replicas: Valkey would wait for them to agree. */
+function findFormerOwner({ myself, nodes, standIns }: ClusterFacts): string | undefined {
+  const isFirst = myself.slots.isEmpty && nodes.every(({ primaryId }) => primaryId !== myself.id);
+  const others = nodes.filter(({ id, role, handshake }) => id !== myself.id && role === 'primary' && !handshake);
+  return isFirst ? [...standIns, ...others][0]?.id : undefined;
+}
+
+/** Primaries with the same epoch would have to fight it out. */
+function firstEpoch({ myself }: ClusterFacts): string[][] {
+  return myself.configEpoch === 0 ? [['CLUSTER', 'BUMPEPOCH']] : [];
 }
 
 /** What a stand-in owns nobody owns. */
