@@ -13,10 +13,12 @@ export interface BareCluster {
   readonly tag?: string;
   /** On top of what cluster mode needs. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Processor time that each asks for; none by default. */
+  readonly cpu?: string;
 }
 
 /** A StatefulSet of Valkey pods in cluster mode, with nothing of ours in it: what we are compared with. */
-export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings = {} }: BareCluster): StatefulSet {
+export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings = {}, cpu }: BareCluster): StatefulSet {
   const labels = { app: name };
   const args = Object.entries({
     dir: '/data',
@@ -59,6 +61,7 @@ export function bareStatefulSet({ namespace, name, size, tag = '9.1', settings =
               image: `docker.io/valkey/valkey:${tag}`,
               command: ['valkey-server', ...args],
               env: [{ name: 'LC_ALL', value: 'C' }],
+              ...(cpu !== undefined && { resources: { requests: { cpu } } }),
               readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
               securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
               volumeMounts: [{ name: 'data', mountPath: '/data' }],
