@@ -82,6 +82,16 @@ describe('a roll', () => {
     await expect(askFor('odd', 'newest')).rejects.toThrow('must be a version such as "9.1"');
   });
 
+  test('to a tag that names no version touches nothing, and says why and what can be done', async () => {
+    const before = await uids(cluster);
+    await cluster.apply({ ...kept, ...image('newest') });
+    const { message } = await cluster.waitForReason('Progressing', ['InvalidSpec']);
+    expect(message).toMatch(/tag is "newest".*does not begin with a version.*allow-unknown-version=true/);
+    await cluster.apply({ ...kept, ...image('9.1') });
+    await cluster.waitUntilAtRest();
+    expect(await uids(cluster)).toEqual(before);
+  });
+
   test('to an image that does not exist costs one replica and is taken back', async () => {
     const before = await uids(cluster);
     await underLoad(cluster, {

@@ -1,3 +1,4 @@
+import type { annotations } from '@valkey-operator/api';
 import { describe, expect, it } from 'vitest';
 import { deriveTopology } from '../topology.ts';
 import { bear } from '../testing/settle.ts';
@@ -11,11 +12,15 @@ interface Question {
   readonly options?: SimulationOptions;
   readonly allowDowngrade?: boolean;
   readonly memory?: NodeView['memory'];
+  /** Of a person, by an annotation. */
+  readonly word?: keyof typeof annotations;
 }
 
 /** What a healthy cluster that runs 9.1 says to another tag. */
-function judge({ tag, options = {}, allowDowngrade = true, memory }: Question): string | undefined {
-  const seen = bear(options).snapshot();
+function judge({ tag, options = {}, allowDowngrade = true, memory, word }: Question): string | undefined {
+  const cluster = bear(options);
+  if (word) cluster.annotate(word);
+  const seen = cluster.snapshot();
   const pods = seen.pods.map((pod) =>
     pod.report && memory && pod.ordinal === 4 ? { ...pod, report: { ...pod.report, memory } } : pod,
   );
@@ -28,8 +33,20 @@ function judge({ tag, options = {}, allowDowngrade = true, memory }: Question): 
 const expiring = { usedBytes: 1, maxBytes: 0, keys: 9, expiringHashes: 2 };
 
 describe('a step to another version', () => {
-  it.each(['9.1', '9.2', '8.1', '8.0', 'latest'])('to %s is taken', (tag) => {
+  it.each(['9.1', '9.2', '8.1', '8.0'])('to %s is taken', (tag) => {
     expect(judge({ tag })).toBeUndefined();
+  });
+
+  it.each(['latest', '9', 'nginx'])('to %s, which may be anything, takes a word', (tag) => {
+    expect(judge({ tag })).toMatch(
+      new RegExp(`"${tag}", which does not begin with a version.*allow-unknown-version=true`),
+    );
+    expect(judge({ tag, word: 'allowUnknownVersion' })).toBeUndefined();
+  });
+
+  it('is none where the image stays what it was, whatever its tag', () => {
+    const valkeyImage = { name: 'valkey', tag: 'latest', pullPolicy: 'IfNotPresent' } as const;
+    expect(judge({ tag: 'latest', options: { spec: { valkeyImage } } })).toBeUndefined();
   });
 
   it('to what is older than all that we run is refused', () => {

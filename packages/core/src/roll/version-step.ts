@@ -1,4 +1,4 @@
-import type { EffectiveClusterSpec } from '@valkey-operator/api';
+import { annotations, type EffectiveClusterSpec } from '@valkey-operator/api';
 import {
   canLoadFilesOf,
   classifySetting,
@@ -11,20 +11,28 @@ import {
   versionOfImageTag,
 } from '@valkey-operator/valkey';
 import { fieldOfSetting, settingsInEffect } from '../builders/settings.ts';
+import { formatImage } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { listNames } from '../status/list-names.ts';
 
-/** Why an image must not be rolled out. A tag that names no version passes: what the canary then says of itself counts. */
+/** Why an image must not be rolled out. */
 export function refuseVersion(view: PlanView, target: EffectiveClusterSpec): string | undefined {
   const { valkeyImage } = target;
   const to = versionOfImageTag(valkeyImage.tag);
-  if (!to) return undefined;
+  if (!to) return refuseUnknown(view, target);
   const why = isSupportedVersion(to)
     ? (refuseFiles(view, target, to) ?? refuseSettings(view, to))
     : 'but only Valkey 8.0 and later is run here. Choose another tag';
   return why
     ? `spec.valkeyImage.tag is "${valkeyImage.tag}", ${why}. The cluster keeps its image.`
     : refuseData(view, target);
+}
+
+/** What it is shows only when it runs, and by then a replica has been given up for it: a person may say that it is well. */
+function refuseUnknown({ snapshot, roll }: PlanView, { valkeyImage }: EffectiveClusterSpec): string | undefined {
+  const isAllowed = snapshot.cluster.metadata.annotations?.[annotations.allowUnknownVersion] === 'true';
+  if (isAllowed || formatImage(valkeyImage) === formatImage(roll.good.valkeyImage)) return undefined;
+  return `spec.valkeyImage.tag is "${valkeyImage.tag}", which does not begin with a version such as 9.1, so whether this step is safe, or the image a Valkey at all, is not known beforehand. Write another tag, or allow it by the annotation ${annotations.allowUnknownVersion}=true: then one replica shows what it is. The cluster keeps its image.`;
 }
 
 /**
