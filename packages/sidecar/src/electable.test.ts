@@ -32,8 +32,21 @@ describe('a replica that shall take over', () => {
     ['its primary does not reach it', { a: seeing('a', { linkConnected: false }) }],
     ['its primary does not answer', { a: undefined }],
     ['others have its old address', { b: seeing('b', { ip: '10.0.0.3' }), c: seeing('c', { ip: '10.0.0.3' }) }],
+    [
+      'others have yet to hear that it is a replica',
+      { b: seeing('b', { primaryId: undefined }), c: seeing('c', { primaryId: undefined }) },
+    ],
     ['it does not answer itself', { heir: undefined }],
   ])('is not while %s', async (_name, changed) => {
     expect(await judge(changed)).toBe(false);
+  });
+
+  it('is not by a majority of those alone that it has heard of', async () => {
+    const ask = async ({ id }: { id: string }) => {
+      const known = id === 'heir' ? [heir, primaries[0]!] : [heir, ...primaries];
+      return { nodes: known.map((node) => (node.id === id ? { ...node, myself: true } : node)), shards };
+    };
+    expect(await isElectable(heir, [heir, primaries[0]!], ask)).toBe(false);
+    expect(await isElectable(heir, [heir, ...primaries.slice(0, 2)], ask)).toBe(true);
   });
 });

@@ -16,24 +16,30 @@ const TIMEOUT_MS = 500;
  * address or was made a replica, some seconds late, and meanwhile writes would stop for nothing:
  * - the old primary does not listen to one that it does not take for its replica, and where it counts it to another shard it
  *   becomes a primary without slots that keeps its keys, instead of its replica;
- * - a primary sends its vote by its own link to the candidate, and to nowhere while it has none.
+ * - a primary sends its vote by its own link to the candidate, and to nowhere while it has none; and it gives none to one that
+ *   it does not know as the replica of somebody. Valkey asks once, and for as long as it waits nobody writes.
  */
 export async function isElectable(
   candidate: Address,
   nodes: readonly ClusterNode[],
   ask: (node: Address) => Promise<NodeWord> = askNode,
 ): Promise<boolean> {
-  const primaries = nodes.filter(({ role, slots }) => role === 'primary' && !slots.isEmpty);
   const [own, ...voters] = await Promise.all(
-    [candidate, ...primaries].map((node) => ask(node).catch((): NodeWord => ({ nodes: [], shards: [] }))),
+    [candidate, ...listVoters(nodes)].map((node) => ask(node).catch((): NodeWord => ({ nodes: [], shards: [] }))),
   );
   // By its own word: where nodes announce other addresses to clients, all of these words have them.
   const self = own && findSelf(own);
   if (!self) return false;
-  const isReached = ({ nodes: table }: NodeWord) =>
-    table.some(({ id, ip, linkConnected }) => id === self.id && ip === self.ip && linkConnected);
-  const isMajority = voters.filter(isReached).length > primaries.length / 2;
-  return isMajority && voters.some((voter) => isReached(voter) && isAcceptedBy(voter, self));
+  const isKnown = ({ id, ip, linkConnected, primaryId }: ClusterNode) =>
+    id === self.id && ip === self.ip && linkConnected && primaryId === self.primaryId;
+  const willing = voters.filter((voter) => voter.nodes.some(isKnown));
+  // It may have heard of fewer than there are.
+  const all = Math.max(...[own, ...voters].map((word) => listVoters(word.nodes).length));
+  return willing.length > all / 2 && willing.some((voter) => isAcceptedBy(voter, self));
+}
+
+function listVoters(nodes: readonly ClusterNode[]): ClusterNode[] {
+  return nodes.filter(({ role, slots }) => role === 'primary' && !slots.isEmpty);
 }
 
 function isAcceptedBy(primary: NodeWord, { id }: ClusterNode): boolean {
