@@ -1,4 +1,10 @@
-import { type ClusterNode, expectText, parseClusterNodes, parseClusterShards } from '@valkey-operator/valkey';
+import {
+  type ClusterNode,
+  expectText,
+  parseClusterNodes,
+  parseClusterShards,
+  parseInfo,
+} from '@valkey-operator/valkey';
 import { connect } from '@valkey-operator/valkey/connection';
 
 type Address = Pick<ClusterNode, 'id' | 'ip' | 'port'>;
@@ -50,6 +56,13 @@ function isAcceptedBy(primary: NodeWord, { id }: ClusterNode): boolean {
 
 function findSelf({ nodes }: NodeWord): ClusterNode | undefined {
   return nodes.find(({ myself }) => myself);
+}
+
+/** How far the stream of a primary is, by its own word. */
+export async function askOffset({ ip, port }: Address): Promise<number | undefined> {
+  using connection = await connect({ address: { host: ip, port }, timeoutMs: TIMEOUT_MS });
+  const info = parseInfo(expectText(await connection.call(['INFO', 'replication'], { timeoutMs: TIMEOUT_MS })));
+  return info.replication?.offset;
 }
 
 async function askNode({ ip, port }: Address): Promise<NodeWord> {

@@ -1,5 +1,6 @@
 import { FailoverMode } from '@valkey-operator/rpc';
 import { describe, expect, it, vi } from 'vitest';
+import { aNode } from '../testing/cluster-nodes.ts';
 import { primary, replicaOf, run, unchanged } from '../testing/run-command.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
 import type { FactsChange } from '../testing/valkey-facts.ts';
@@ -13,6 +14,11 @@ function willingReplica(change: FactsChange = {}): ScriptedNode {
   });
 }
 
+/** What the node asks others before it takes over: as one would like it, but for these words. */
+function hearing(words: Partial<NonNullable<Parameters<typeof failover>[1]>> = {}) {
+  return { isElectable: async () => true, askOffset: async () => 0, ...words };
+}
+
 describe('failover', () => {
   it.each([
     [FailoverMode.COORDINATED, 'CLUSTER FAILOVER'],
@@ -20,13 +26,7 @@ describe('failover', () => {
     [FailoverMode.TAKEOVER, 'CLUSTER FAILOVER TAKEOVER'],
   ])('in mode %i asks for %s, and is done when the node is primary', async (mode, words) => {
     const node = willingReplica();
-    expect(
-      await run(
-        failover(node, async () => true),
-        'failover',
-        { mode },
-      ),
-    ).toBeUndefined();
+    expect(await run(failover(node, hearing()), 'failover', { mode })).toBeUndefined();
     expect(node.commands).toEqual([words]);
   });
 
@@ -34,7 +34,7 @@ describe('failover', () => {
     const verdicts = [false, false, true];
     const node = willingReplica();
     const judge = async () => verdicts.shift() ?? false;
-    await run(failover(node, judge), 'failover', { mode: FailoverMode.COORDINATED });
+    await run(failover(node, hearing({ isElectable: judge })), 'failover', { mode: FailoverMode.COORDINATED });
     expect(verdicts).toEqual([]);
     expect(node.commands).toEqual(['CLUSTER FAILOVER']);
   });
@@ -55,9 +55,13 @@ describe('failover', () => {
       if (looks < 3) node.show(trouble);
       return true;
     };
-    const outcome = run(failover({ call: node.call, view: node.view, refresh }, judge), 'failover', {
-      mode: FailoverMode.COORDINATED,
-    });
+    const outcome = run(
+      failover({ call: node.call, view: node.view, refresh }, hearing({ isElectable: judge })),
+      'failover',
+      {
+        mode: FailoverMode.COORDINATED,
+      },
+    );
     await vi.waitFor(() => expect(looks).toBeGreaterThan(5));
     expect(node.commands).toEqual([]);
     node.show({ link: {}, loading: false, writing: false });
@@ -65,15 +69,28 @@ describe('failover', () => {
     expect(node.commands).toEqual(['CLUSTER FAILOVER']);
   });
 
-  it('in agreement does not wait for ever while the node writes its data down', async () => {
-    const node = willingReplica({ writing: true });
+  it('in agreement waits until what its primary has sent arrives: after a copy that may take a second', async () => {
+    const node = willingReplica({ peers: [aNode('p')] });
+    // The node itself is at 10.
+    const sent = [12, 11, 10];
+    const askOffset = async () => sent.shift()!;
+    await run(failover(node, hearing({ askOffset })), 'failover', { mode: FailoverMode.COORDINATED });
+    expect(sent).toEqual([]);
+    expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  it.each([
+    ['writes its data down', { writing: true }, 0],
+    ['lags behind', {}, 99],
+  ])('in agreement does not wait for ever while the node %s', async (_what, trouble, offset) => {
+    const node = willingReplica({ peers: [aNode('p')], ...trouble });
     vi.useFakeTimers();
     try {
-      const outcome = run(
-        failover(node, async () => true),
-        'failover',
-        { mode: FailoverMode.COORDINATED },
-      );
+      const outcome = run(failover(node, hearing({ askOffset: async () => offset })), 'failover', {
+        mode: FailoverMode.COORDINATED,
+      });
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(node.commands).toEqual([]);
       await vi.advanceTimersByTimeAsync(10_000);
       expect(await outcome).toBeUndefined();
     } finally {

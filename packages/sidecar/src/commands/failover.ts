@@ -2,22 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FailoverMode } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import type { Info } from '@valkey-operator/valkey';
-import { isElectable } from '../electable.ts';
-import type { ValkeyFacts } from '../valkey-facts.ts';
+import { askOffset, isElectable } from '../electable.ts';
+import type { ClusterFacts, ValkeyFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, waitForEffect, type Node } from './effect.ts';
 
 // Valkey gives up a coordinated failover after 5 s; then it may be asked again.
 const ASK_AGAIN_MS = 6000;
 const ELECTABLE_POLL_MS = 50;
-/** A small copy is written down by then. For a large one nobody should wait. */
-const WRITE_PATIENCE_MS = 3000;
+/** A small copy is written down by then, and the stream flows. For a large one, or one that lags behind, nobody should wait. */
+const PATIENCE_MS = 3000;
 
-export const failover = (node: Node, judge: typeof isElectable = isElectable) =>
+interface Others {
+  readonly isElectable: typeof isElectable;
+  readonly askOffset: typeof askOffset;
+}
+
+export const failover = (node: Node, others: Others = { isElectable, askOffset }) =>
   handler<'failover'>(async ({ mode }, { signal }) => {
     const words = wordsOf(mode);
     const { myself } = await lookAtCluster(node);
     if (myself.role === 'primary') return done({ unchanged: true });
-    if (mode === FailoverMode.COORDINATED) await whenItComesOff(node, judge, signal);
+    if (mode === FailoverMode.COORDINATED) await whenItComesOff(node, others, signal);
     const ask = () => node.call('CLUSTER', 'FAILOVER', ...words);
     await ask();
     await waitForEffect(node, signal, (now) => now.myself.role === 'primary', { everyMs: ASK_AGAIN_MS, push: ask });
@@ -26,18 +31,28 @@ export const failover = (node: Node, judge: typeof isElectable = isElectable) =>
 /**
  * Others may need seconds to hear of this node. Meanwhile its link may be lost and come back by another copy of all data, for
  * which writes would wait: so the link is looked at last, after them. A replica that has just got its copy writes it down by a
- * child process, which takes the processor time that the failover needs, of this node and of its neighbours.
+ * child process, which takes the processor time that the failover needs, of this node and of its neighbours. And a primary
+ * sends nothing after a copy until the replica says the next time how far it is, once a second: asked before, it would stop
+ * writes and wait for that.
  */
-async function whenItComesOff(node: Node, judge: typeof isElectable, signal: AbortSignal): Promise<void> {
-  const patientUntil = Date.now() + WRITE_PATIENCE_MS;
+async function whenItComesOff(node: Node, others: Others, signal: AbortSignal): Promise<void> {
+  const patientUntil = Date.now() + PATIENCE_MS;
   for (;;) {
     const { cluster } = await node.refresh();
-    if (cluster && (await judge(cluster.myself, cluster.nodes))) {
+    if (cluster && (await others.isElectable(cluster.myself, cluster.nodes))) {
+      const sent = await offsetOfPrimary(cluster, others);
       const now = await node.refresh();
-      if (isInStep(now) && (!isWriting(now.info) || Date.now() > patientUntil)) return;
+      const isReady = !isWriting(now.info) && (now.info.replication?.offset ?? 0) >= sent;
+      if (isInStep(now) && (isReady || Date.now() > patientUntil)) return;
     }
     await sleep(ELECTABLE_POLL_MS, undefined, { signal });
   }
+}
+
+/** Whoever does not tell keeps nobody waiting. */
+async function offsetOfPrimary({ myself, nodes }: ClusterFacts, { askOffset: ask }: Others): Promise<number> {
+  const primary = nodes.find(({ id }) => id === myself.primaryId);
+  return (primary && (await ask(primary).catch(() => undefined))) ?? 0;
 }
 
 function isInStep({ cluster, info }: ValkeyFacts): boolean {
