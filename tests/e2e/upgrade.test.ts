@@ -19,7 +19,7 @@ const line = (release: string) => expect.stringMatching(`^${release}[.]`) as str
 const POLL = { timeout: 170_000, interval: 500 };
 /**
  * A failover that was not agreed upon takes many seconds. What is promised, half a second, is for the bench planned-gap to
- * measure, alone on the machine; from a newer version to an older one 0.7 s were seen here.
+ * measure, alone on the machine.
  */
 const LONGEST_GAP_MS = 1500;
 
