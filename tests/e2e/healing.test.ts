@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Lab, startNode, stopNode } from '@valkey-operator/lab';
 import { pods } from '@valkey-operator/kube';
-import { expectArray, expectText } from '@valkey-operator/valkey';
+import { expectArray, expectText, keySlot } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createBarePods, findPods } from '../support/bare-cluster.ts';
 import { signalPodProcess } from '../support/pod-processes.ts';
@@ -138,13 +138,16 @@ describe('a cluster with a disk in memory only', () => {
     });
   });
 
-  test('slots lose their owner', async () => {
-    const [primary] = await cluster.primaries();
+  test('slots lose their owner, and go back to whoever has their keys', async () => {
+    const [primary, other] = (await cluster.primaries()).toSorted((a, b) => b.self.slots.count - a.self.slots.count);
+    const full = `${await layInKey(primary!)}`;
+    const slots = [...(await emptySlots(primary!, 2)), full];
     await underLoad(cluster, {
       fault: async () => {
-        const slots = await emptySlots(primary!, 3);
         for (const { ip } of await cluster.members()) await call(ip, ['CLUSTER', 'DELSLOTS', ...slots]);
         expect(await clusterInfo(primary!.ip)).toContain('cluster_slots_assigned:16381');
+        // As after a failover in mid-move: the one that has the keys takes somebody else for the owner.
+        await call(primary!.ip, ['CLUSTER', 'SETSLOT', full, 'NODE', other!.self.id]);
       },
       heal: async () => {
         // Long before the next heartbeat: the sidecars tell at once that somebody changed their table.
@@ -153,6 +156,24 @@ describe('a cluster with a disk in memory only', () => {
         await expectHealed(cluster);
       },
     });
+    expect(await readKey(cluster)).toBe('kept');
+  });
+
+  // As when Valkey dies in the moment in which it got the slot: its replica has the keys, but has not heard of it.
+  test('a slot goes to the replica that took over, also while the one that owned it waits at its start gate', async () => {
+    const [primary] = await cluster.primaries();
+    const slot = `${await layInKey(primary!)}`;
+    const heir = await cluster.replicaOf(primary!);
+    await underLoad(cluster, {
+      fault: async () => {
+        signalPodProcess(primary!.podUid, VALKEY, 'SIGSTOP');
+        await expect.poll(() => isPrimary(heir.ip), POLL).toBe(true);
+        for (const { ip } of await cluster.members()) await call(ip, ['CLUSTER', 'DELSLOTS', slot]);
+        signalPodProcess(primary!.podUid, VALKEY, 'SIGKILL');
+      },
+      heal: () => expectHealed(cluster),
+    });
+    expect(await readKey(cluster)).toBe('kept');
   });
 
   test('a node is forgotten by the others', async () => {
@@ -287,6 +308,27 @@ async function replicaCounts(cluster: TestCluster): Promise<number[]> {
   const members = await cluster.members();
   const primaries = members.filter(({ self }) => self.role === 'primary' && !self.slots.isEmpty);
   return primaries.map(({ self }) => members.filter((member) => member.self.primaryId === self.id).length);
+}
+
+const KEYS = Array.from({ length: 100 }, (_, number) => `kept:${number}`);
+
+/** A key in one of its slots, which is told. */
+async function layInKey({ ip, self }: Member): Promise<number> {
+  const key = KEYS.find((name) => self.slots.has(keySlot(name)))!;
+  await call(ip, ['SET', key, 'kept']);
+  return keySlot(key);
+}
+
+/** Takes it away, so that the next test finds none. */
+async function readKey(cluster: TestCluster): Promise<string> {
+  const owners = await cluster.primaries();
+  const found = await Promise.all(
+    KEYS.map(async (key) => {
+      const owner = owners.find(({ self }) => self.slots.has(keySlot(key)));
+      return owner ? call(owner.ip, ['GETDEL', key]) : null;
+    }),
+  );
+  return found.filter((value) => typeof value === 'string').join();
 }
 
 /** Slots of a primary without keys: to take them away loses nothing. */

@@ -104,6 +104,7 @@ export type NodeCommand =
     }
   | { readonly do: 'cancelMove' }
   | { readonly do: 'closeSlots'; readonly slots: string }
+  | { readonly do: 'searchSlots'; readonly slots: string }
   | { readonly do: 'releaseGate'; readonly decision: 'keep-data' | 'discard-data' | 'new-node' };
 
 /** What one look at a cluster leads to. */

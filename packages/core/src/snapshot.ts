@@ -176,6 +176,8 @@ export interface NodeClusterView {
     readonly importingFrom?: string;
     readonly migratingTo?: string;
   }[];
+  /** Slots that were lately searched for keys, and those of them in which there are some. */
+  readonly search?: { readonly slots: string; readonly withKeys: string };
   /** Atomic migrations that start at this node and have not ended, whoever began them. */
   readonly exports?: readonly { readonly slots: string; readonly targetId: string }[];
 }

@@ -57,6 +57,8 @@ export interface SilentNode {
    * sidecar holds it at the start gate.
    */
   readonly fenced: boolean;
+  /** Fenced by the second of these. */
+  readonly gated: boolean;
   /** Fenced by the first of these: the id is gone for ever. A pod that has not reported may still be it, so is no proof. */
   readonly provenGone: boolean;
 }
@@ -228,7 +230,7 @@ function viewSilent(id: string, { domain, pods, members, allKnown, slots, replic
   const podName = hostname?.slice(0, -domain.length);
   const ip = lines.find((line) => line.ip !== '')?.ip ?? '';
   const pod = podName ? pods.find(({ name }) => name === podName) : pods.find((each) => ip !== '' && each.ip === ip);
-  const isGated = pod?.report?.process.state === 'gated' && pod.report.live;
+  const gated = pod?.report?.process.state === 'gated' && pod.report.live;
   return {
     id,
     ip,
@@ -242,7 +244,8 @@ function viewSilent(id: string, { domain, pods, members, allKnown, slots, replic
     seenAlive: lines.some((line) => line.linkConnected && !isMissed(line)),
     missed: lines.some(isMissed),
     agreedFailed: lines.some(({ flags }) => flags.includes('fail')),
-    fenced: allKnown || isGated,
+    fenced: allKnown || gated,
+    gated,
     provenGone: allKnown,
   };
 }

@@ -21,12 +21,13 @@ import {
   type SlotMoveSchema,
 } from '@valkey-operator/rpc';
 import type { CertificateFacts } from '@valkey-operator/pki/verify';
-import type { ClusterNode, PersistenceInfo, ReplicationInfo, SlotMigration } from '@valkey-operator/valkey';
+import type { ClusterNode, PersistenceInfo, ReplicationInfo, SlotMigration, SlotSet } from '@valkey-operator/valkey';
 import type { DataOnDisk } from './data-directory.ts';
 import type { Environment } from './environment.ts';
 import type { Verdict } from './readiness.ts';
 import type { ClusterFacts, ValkeyFacts } from './valkey-facts.ts';
 import type { MoveProgress } from './slot-move/slot-mover.ts';
+import type { Findings } from './slot-search.ts';
 import type { GateHold } from './start-gate/start-gate.ts';
 import type { ProcessEnd, ProcessView } from './valkey-watch.ts';
 
@@ -41,6 +42,7 @@ export interface ReportInput {
   readonly isStopping: boolean;
   readonly facts: ValkeyFacts | undefined;
   readonly move: MoveProgress | undefined;
+  readonly search: Findings | undefined;
   readonly config: MessageInitShape<typeof ConfigReportSchema>;
   readonly data: { readonly disk: DataOnDisk; readonly marker: string; readonly freeBytes: bigint };
   readonly certificate: { readonly leaf: CertificateFacts | undefined; readonly message: string };
@@ -60,7 +62,7 @@ export function buildReport(input: ReportInput): NodeReport {
     observedAt: timestampFromDate(input.now),
     leaderEpoch: input.leaderEpoch,
     process: describeProcess(view, facts, input.isStopping),
-    ...(facts?.cluster && { cluster: describeCluster(facts.cluster) }),
+    ...(facts?.cluster && { cluster: describeCluster(facts.cluster, input.search) }),
     ...(info?.replication && { replication: describeReplication(info.replication, view) }),
     ...(info?.memory && {
       memory: {
@@ -140,7 +142,10 @@ export function describeEnd({ at, reason, message }: ProcessEnd) {
   return { at: timestampFromDate(at), reason: EXIT_REASONS[reason], message };
 }
 
-function describeCluster(cluster: ClusterFacts): MessageInitShape<typeof ClusterReportSchema> {
+function describeCluster(
+  cluster: ClusterFacts,
+  search: Findings | undefined,
+): MessageInitShape<typeof ClusterReportSchema> {
   const { info, myself, nodes, migrations } = cluster;
   return {
     nodeId: myself.id,
@@ -168,6 +173,7 @@ function describeCluster(cluster: ClusterFacts): MessageInitShape<typeof Cluster
       updatedAt: timestampFromDate(new Date(migration.updatedAtSeconds * 1000)),
       remainingBytes: BigInt(migration.remainingBytes),
     })),
+    ...(search && { search: { slots: formatSlots(search), withKeys: formatSlots({ slots: search.withKeys }) } }),
   };
 }
 
@@ -229,7 +235,7 @@ function formatFlags(node: ClusterNode): string[] {
   ].filter((flag) => flag !== '');
 }
 
-function formatSlots({ slots }: ClusterNode): string {
+function formatSlots({ slots }: { readonly slots: SlotSet }): string {
   return slots.toString().replaceAll(',', ' ');
 }
 

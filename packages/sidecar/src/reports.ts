@@ -11,6 +11,7 @@ import type { SettingsInEffect } from './settings-in-effect.ts';
 import { shareNext } from './share-next.ts';
 import { significanceOf } from './significance.ts';
 import type { SlotMover } from './slot-move/slot-mover.ts';
+import type { SlotSearch } from './slot-search.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
 
@@ -18,6 +19,7 @@ export interface ReportsOptions {
   readonly environment: Environment;
   readonly watch: ValkeyWatch;
   readonly mover: Pick<SlotMover, 'progress'>;
+  readonly search: Pick<SlotSearch, 'findings'>;
   readonly gate: StartGate;
   readonly memory: MemoryFiles;
   readonly certificate: () => { readonly files: CertificateFiles | undefined; readonly message: string };
@@ -59,7 +61,7 @@ export class Reports implements ReportSource {
 
   /** Of the last look, without asking Valkey. */
   async current(): Promise<NodeReport> {
-    const { environment, watch, mover, gate, memory, certificate, leaderEpoch, isStopping } = this.#options;
+    const { environment, watch, mover, search, gate, memory, certificate, leaderEpoch, isStopping } = this.#options;
     const { files, message } = certificate();
     const { hash: renderedHash, message: configMessage } = this.#options.settings();
     const disk = gate.data ?? (await inspectData(paths.data));
@@ -74,6 +76,7 @@ export class Reports implements ReportSource {
       isStopping: isStopping(),
       facts: watch.facts,
       move: mover.progress,
+      search: search.findings,
       config: { ...this.#options.settingsInEffect.report, renderedHash, message: configMessage },
       data: { disk, marker: memory.current.marker, freeBytes: free },
       certificate: { leaf: files?.leaf(), message },

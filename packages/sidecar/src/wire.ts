@@ -20,6 +20,7 @@ import { judgeReadiness } from './readiness.ts';
 import { Reports } from './reports.ts';
 import type { SettingsInEffect } from './settings-in-effect.ts';
 import { SlotMover } from './slot-move/slot-mover.ts';
+import { SlotSearch } from './slot-search.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
 import { Termination } from './termination.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
@@ -77,11 +78,13 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
     openTarget: ({ ip, port }) => open({ host: ip, port }),
     onEnd: () => void watch.refresh().catch(() => undefined),
   });
+  const search = new SlotSearch();
   const termination = new Termination({ watch, mover, events: operator.events, graceMs: environment.graceMs, log });
   const isTerminating = () => termination.hasBegun;
   const handlers = createHandlers({
     watch,
     mover,
+    search,
     gate,
     memory,
     settings: settingsInEffect,
@@ -96,6 +99,7 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
     environment,
     watch,
     mover,
+    search,
     gate,
     memory,
     certificate: () => certificates,

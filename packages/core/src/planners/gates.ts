@@ -6,6 +6,7 @@ import type { NodeView, PodView } from '../snapshot.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isOwner, type SilentNode } from '../topology.ts';
 import { promote } from './failover.ts';
+import { assign, findHolders, search, unite } from './slot-holders.ts';
 
 /** The cluster fails over by itself well within this time; then it is helped. */
 const ELECTION_MS = 15_000;
@@ -67,6 +68,8 @@ function decideAlone(
       held: true,
     };
   }
+  const handover = former && handOverLeftovers(view, former);
+  if (handover) return handover;
   const hasData = pod.report.dataState === 'present';
   const decision = hasData || pod.report.dataState === 'identity-only' ? 'keep-data' : 'new-node';
   const what = former ? nameOf(former) : pod.name;
@@ -78,6 +81,21 @@ function decideAlone(
       ? []
       : [{ reason: 'DataLost', message: `The data of ${what} is lost: it has none, and no replica has it.` }],
   };
+}
+
+/** Another took over in the moment in which this one got slots, and had not heard of them, but has their keys. */
+function handOverLeftovers({ topology }: PlanView, { id, podName, slots, knownBy }: SilentNode): Decision | undefined {
+  const epoch = Math.max(0, ...knownBy.map(({ known }) => known.get(id)?.configEpoch ?? 0));
+  const heirs = topology.shards.map(({ primary }) => primary).filter(({ cluster }) => cluster.configEpoch > epoch);
+  const { searches, holdings } = findHolders(heirs, slots);
+  if (searches.length > 0) return search(searches, slots);
+  const [heir, ...others] = holdings;
+  if (!heir) return undefined;
+  // The others are empty as far as anybody knows, and it waits until all of its slots are with somebody else.
+  const all = [{ ...heir, slots: slots.difference(unite(others)) }, ...others];
+  const names = listNames(all.map(({ member }) => member.pod.name));
+  const message = `Slots ${slots.toString()} of ${podName} go to ${names}, where their keys are.`;
+  return { reason: 'SlotsUncovered', message, stages: [all.map((holding) => assign(holding))] };
 }
 
 function release(pod: PodView, command: NodeCommand): NodeAction {

@@ -1,12 +1,14 @@
 import { annotations } from '@valkey-operator/api';
 import { assignSlotsEvenly, SlotSet } from '@valkey-operator/valkey';
-import type { NodeAction, NodeCommand } from '../actions.ts';
+import type { NodeCommand } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { chooseSuccessor, findLost, nameOf } from '../quorum.ts';
 import { conditionAge } from '../status/conditions.ts';
 import { listNames } from '../status/list-names.ts';
-import { hasKeys, type Member, type SilentNode, type Topology } from '../topology.ts';
+import type { PodView } from '../snapshot.ts';
+import { hasKeys, isOwner, type Member, type SilentNode, type Topology } from '../topology.ts';
 import { forgetEverywhere } from './forget.ts';
+import { assign, findHolders, type Holding, search, unite } from './slot-holders.ts';
 
 /** A pod that restarts is back within this time; then a person should look. */
 const PATIENCE_MS = 60_000;
@@ -34,15 +36,20 @@ function release({ topology: { shards } }: PlanView, gone: readonly SilentNode[]
 
 /**
  * The id is proven gone and no replica has a key. A node that lost its identity but not its data claims the slots of its
- * keys by itself: they stay with it. The others begin anew, empty, and the event says so.
+ * keys by itself: they stay with it. So do those of which somebody else has the keys. The others begin anew, empty, and the
+ * event says so.
  */
 function giveUp({ topology }: PlanView, gone: readonly SilentNode[]): Decision | undefined {
   if (gone.length === 0) return undefined;
   const claimed = topology.members.reduce((all, member) => all.union(member.slots), SlotSet.empty);
-  const pieces = gone.map((node) => node.slots.difference(claimed)).filter((piece) => !piece.isEmpty);
-  const lost = pieces.reduce((all, piece) => all.union(piece), SlotSet.empty);
+  const unclaimed = unite(gone).difference(claimed);
+  const { searches, holdings } = findHolders(topology.members, unclaimed);
+  if (searches.length > 0) return search(searches, unclaimed);
+  const lost = unclaimed.difference(unite(holdings));
+  const pieces = gone.map(({ slots }) => slots.intersection(lost));
   const names = listNames(gone.map(nameOf));
-  const stages = stagesOf(forgetEverywhere(gone), shareOut(topology, pieces));
+  const given = [...holdings, ...shareOut(topology, pieces)].map((holding) => assign(holding, gone));
+  const stages = stagesOf(forgetEverywhere(gone), given);
   if (lost.isEmpty) {
     const message = `${names} is gone for good; its slots stay with the nodes that have the data.`;
     return { reason: 'NodeForgotten', message, stages };
@@ -51,36 +58,45 @@ function giveUp({ topology }: PlanView, gone: readonly SilentNode[]): Decision |
   return { reason: 'DataLost', message, stages, events: [{ reason: 'DataLost', message }] };
 }
 
-/** Left over from a birth or a repair that was cut short. A pod that is not heard may own them, so all must be. */
+/**
+ * Left over from a birth, a failover or a repair that was cut short. A pod that is not heard may own them, so all must be, but
+ * for those that wait at their start gate to hear who owns what they had: some wait for these slots.
+ */
 function assignUnowned({ topology }: PlanView): Decision | undefined {
-  const { unowned, allKnown, shardCount } = topology;
-  if (unowned.isEmpty || !allKnown) return undefined;
-  const pieces = assignSlotsEvenly(shardCount).map((range) => range.intersection(unowned));
+  const { unowned, members, missing, shardCount } = topology;
+  const isKnown = members.every(({ report }) => report.live) && missing.every(({ pod }) => isReplaced(topology, pod));
+  if (unowned.isEmpty || !isKnown) return undefined;
+  const { searches, holdings } = findHolders(members, unowned);
+  if (searches.length > 0) return search(searches, unowned);
+  const empty = unowned.difference(unite(holdings));
+  const pieces = assignSlotsEvenly(shardCount).map((range) => range.intersection(empty));
+  const given = [...holdings, ...shareOut(topology, pieces)].map((holding) => assign(holding));
+  const names = listNames(holdings.map(({ member }) => member.pod.name));
+  const kept = holdings.length > 0 ? ` Those with keys go to ${names}, where the keys are.` : '';
   return {
     reason: 'SlotsUncovered',
-    message: `Slots ${unowned.toString()} have no primary and get one.`,
-    stages: stagesOf(
-      shareOut(
-        topology,
-        pieces.filter((piece) => !piece.isEmpty),
-      ),
-    ),
+    message: `Slots ${unowned.toString()} have no primary and get one.${kept}`,
+    stages: stagesOf(given),
   };
 }
 
+/** It cannot serve anything, and somebody else has taken over what it had: it will hear of that. */
+function isReplaced({ silent }: Topology, pod: PodView | undefined): boolean {
+  return silent.some((node) => node.pod === pod && node.gated && !isOwner(node));
+}
+
 /** To nodes without slots, each its own piece, while there are any; the rest to whoever has least. */
-function shareOut({ orphans, newborn, shards }: Topology, pieces: readonly SlotSet[]): NodeAction[] {
+function shareOut({ orphans, newborn, shards }: Topology, pieces: readonly SlotSet[]): Holding[] {
   const loads = [
     ...[...newborn.map(({ primary }) => primary), ...orphans].map((member) => ({ member, slots: member.slots.count })),
     ...shards.map(({ primary, slots }) => ({ member: primary, slots: slots.count })),
   ].filter(({ member }) => !member.pod.deletionTimestamp);
-  return pieces.flatMap((piece) => {
+  const wanted = pieces.filter((piece) => !piece.isEmpty);
+  return wanted.flatMap((piece) => {
     const [least] = loads.toSorted((a, b) => a.slots - b.slots || a.member.pod.ordinal - b.member.pod.ordinal);
     if (least === undefined) return [];
     least.slots += piece.count;
-    const slots = piece.toString();
-    const guard = { role: 'primary', slotOwners: [{ slots, nodeId: '' }] } as const;
-    return [order(least.member, { do: 'addSlots', slots }, 'SlotsUncovered', guard)];
+    return [{ member: least.member, slots: piece }];
   });
 }
 

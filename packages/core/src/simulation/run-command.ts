@@ -50,6 +50,11 @@ export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command
     case 'cancelMove':
     case 'closeSlots':
       return obeyMove(node, command);
+    case 'searchSlots': {
+      const slots = SlotSet.parse(command.slots);
+      node.search = { slots: command.slots, withKeys: slots.intersection(node.data).toString(), at: cluster.now };
+      return true;
+    }
     case 'releaseGate':
       return false;
   }

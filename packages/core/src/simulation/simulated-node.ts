@@ -1,5 +1,5 @@
 import { SlotSet } from '@valkey-operator/valkey';
-import type { SlotMoveView } from '../snapshot.ts';
+import type { NodeClusterView, SlotMoveView } from '../snapshot.ts';
 
 /** A line of a node's table. */
 export interface Line {
@@ -37,6 +37,7 @@ export interface SimulatedNode extends Identity {
   /** Ids that it forgot and does not listen to for a while. */
   bans: Map<string, number>;
   /** What its sidecar was ordered to move away, and how. */
+  search?: NonNullable<NodeClusterView['search']> & { readonly at: number };
   move: (SlotMoveView & { readonly method: 'atomic' | 'by-key' }) | undefined;
 }
 

@@ -82,7 +82,7 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
       ...(node && { version: pod.version }),
       ...(process === 'gated' && { gate }),
     },
-    ...(isRunning(pod) && { cluster: viewCluster(pod) }),
+    ...(isRunning(pod) && { cluster: viewCluster(pod, now) }),
     ...(node && {
       replication: {
         offset: node.offset,
@@ -122,8 +122,11 @@ function waitsForRestart({ settings: { settings }, startedWith }: SimulatedPod):
 
 const FAILURE_FLAGS = { no: [], suspected: ['fail?'], agreed: ['fail'] };
 
-function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
-  const { id, role, primaryId, epoch, slots, table, importing, migrating } = pod.node;
+/** So long a sidecar tells what a search has found. */
+const NEWS_MS = 10_000;
+
+function viewCluster(pod: RunningPod, now: number): NonNullable<NodeView['cluster']> {
+  const { id, role, primaryId, epoch, slots, table, importing, migrating, search } = pod.node;
   const own = {
     id,
     ip: pod.ip,
@@ -158,6 +161,7 @@ function viewCluster(pod: RunningPod): NonNullable<NodeView['cluster']> {
     slotsAssigned: 0,
     slotsOk: 0,
     nodes,
+    ...(search && now - search.at < NEWS_MS && { search }),
     openSlots: [
       ...Array.from(importing, ([slot, importingFrom]) => ({ slot, importingFrom })),
       ...Array.from(migrating, ([slot, migratingTo]) => ({ slot, migratingTo })),

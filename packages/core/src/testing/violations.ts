@@ -49,8 +49,14 @@ function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction)
         .map(({ id }) => `${id} exists and would be forgotten`);
     case 'addSlots': {
       const slots = SlotSet.parse(command.slots);
+      // Who took over has the keys, and the later word; the one before it has yet to hear that, before it starts.
+      const isHeirOf = ({ id, epoch }: Identity) =>
+        !cluster.nodes.some((node) => node.id === id) &&
+        pod?.node !== undefined &&
+        pod.node.epoch > epoch &&
+        slots.difference(pod.node.data).isEmpty;
       const owners = identities(cluster).filter(
-        (each) => each.role === 'primary' && !each.slots.intersection(slots).isEmpty,
+        (each) => each.role === 'primary' && !each.slots.intersection(slots).isEmpty && !isHeirOf(each),
       );
       return owners.map(({ id }) => `${id} owns slots that ${name} would get`);
     }

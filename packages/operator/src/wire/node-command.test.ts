@@ -45,6 +45,10 @@ const commands: { [K in NodeCommand['do']]: { command: Extract<NodeCommand, { do
     command: { do: 'closeSlots', slots: '7' },
     payload: { case: 'closeSlots', value: { slots: [range(7, 7)] } },
   },
+  searchSlots: {
+    command: { do: 'searchSlots', slots: '7' },
+    payload: { case: 'searchSlots', value: { slots: [range(7, 7)] } },
+  },
   releaseGate: {
     command: { do: 'releaseGate', decision: 'new-node' },
     payload: { case: 'releaseGate', value: { decision: GateDecision.NEW_NODE } },

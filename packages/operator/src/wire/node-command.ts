@@ -79,6 +79,8 @@ function toPayload(command: NodeCommand): Payload {
       return { case: 'cancelMove', value: {} };
     case 'closeSlots':
       return { case: 'closeSlots', value: { slots: toRanges(command.slots) } };
+    case 'searchSlots':
+      return { case: 'searchSlots', value: { slots: toRanges(command.slots) } };
     case 'releaseGate':
       return { case: 'releaseGate', value: { decision: GATE_DECISIONS[command.decision] } };
   }

@@ -100,6 +100,7 @@ function toCluster(cluster: ClusterReport): NodeClusterView {
     slotsOk: cluster.slotsOk,
     nodes: cluster.nodes.map(toKnownNode),
     openSlots: cluster.openSlots.map(toOpenSlot),
+    ...(cluster.search && { search: { slots: cluster.search.slots, withKeys: cluster.search.withKeys } }),
     exports: cluster.migrations.filter(isExport(cluster.nodeId)).map(({ slots, targetId }) => ({ slots, targetId })),
   };
 }

@@ -5,7 +5,8 @@ import { aNode } from '../testing/cluster-nodes.ts';
 import { failedBy, primary, run, unchanged } from '../testing/run-command.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
-import { addSlots, closeSlots, deleteSlots } from './slots.ts';
+import { SlotSearch } from '../slot-search.ts';
+import { addSlots, closeSlots, deleteSlots, searchSlots } from './slots.ts';
 
 const answerExec = (command: string) => (command === 'EXEC' ? ['OK'] : undefined);
 
@@ -16,18 +17,45 @@ function add(node: ScriptedNode, slots: readonly { readonly start: number; reado
 
 describe('slots', () => {
   it('are added where they are missing, and only there', async () => {
-    const node = new ScriptedNode({ myself: primary });
+    const node = new ScriptedNode({ myself: primary }, answerExec);
     await add(node, [
       { start: 50, end: 149 },
       { start: 200, end: 200 },
     ]);
-    expect(node.commands).toEqual(['CLUSTER ADDSLOTSRANGE 100 149 200 200']);
+    expect(node.commands).toEqual(['MULTI', 'CLUSTER ADDSLOTSRANGE 100 149 200 200', 'CLUSTER BUMPEPOCH', 'EXEC']);
   });
 
   it('that are there already need nothing', async () => {
     const node = new ScriptedNode({ myself: primary });
     expect(await add(node, [{ start: 0, end: 99 }])).toMatchObject(unchanged);
     expect(node.commands).toEqual([]);
+  });
+
+  it('are taken from who seems to own them here', async () => {
+    const node = new ScriptedNode({ myself: primary, peers: [aNode('former', { slots: '100-149' })] }, answerExec);
+    await add(node, [{ start: 100, end: 109 }]);
+    expect(node.commands).toEqual([
+      'MULTI',
+      'CLUSTER DELSLOTSRANGE 100 109',
+      'CLUSTER ADDSLOTSRANGE 100 109',
+      'CLUSTER BUMPEPOCH',
+      'EXEC',
+    ]);
+  });
+
+  it('are searched for keys, whoever owns them; what was found is news for a moment only', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const counts = new Map([
+      ['CLUSTER COUNTKEYSINSLOT 7', 2],
+      ['CLUSTER COUNTKEYSINSLOT 8', 0],
+    ]);
+    const search = new SlotSearch();
+    const node = new ScriptedNode({ myself: primary }, (command) => counts.get(command));
+    await run(searchSlots(node, search), 'searchSlots', { slots: [{ start: 7, end: 8 }] });
+    expect([search.findings?.slots.toString(), search.findings?.withKeys.toString()]).toEqual(['7-8', '7']);
+    vi.advanceTimersByTime(11_000);
+    expect(search.findings).toBeUndefined();
+    vi.useRealTimers();
   });
 
   it('come to an unborn node in one transaction: it leaves one stand-in, takes from the other, and tells all', async () => {

@@ -2,6 +2,7 @@ import type { SlotRange } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { SlotMover } from '../slot-move/slot-mover.ts';
+import type { SlotSearch } from '../slot-search.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
 import type { ClusterFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
@@ -24,7 +25,8 @@ export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
  */
 function takeSlots(cluster: ClusterFacts, slots: SlotSet): string[][] {
   const former = findFormerOwner(cluster);
-  if (!former) return [...free(cluster, slots), rangeCommand('ADDSLOTSRANGE', slots), ...firstEpoch(cluster)];
+  // Whoever else has them in its table, or in its files, had them before.
+  if (!former) return [...free(cluster, slots), rangeCommand('ADDSLOTSRANGE', slots), ['CLUSTER', 'BUMPEPOCH']];
   const last = slots.highest(1);
   const others = slots.difference(last);
   const setSlot = ['CLUSTER', 'SETSLOT', last.toString()];
@@ -43,22 +45,20 @@ function findFormerOwner({ myself, nodes, standIns }: ClusterFacts): string | un
   return isFirst ? [...standIns, ...others][0]?.id : undefined;
 }
 
-/** Primaries with the same epoch would have to fight it out. */
-function firstEpoch({ myself }: ClusterFacts): string[][] {
-  return myself.configEpoch === 0 ? [['CLUSTER', 'BUMPEPOCH']] : [];
+/** What a stand-in owns nobody owns; and of another node that seems to own them the guard of the order has told. */
+function free({ standIns, nodes }: ClusterFacts, slots: SlotSet): string[][] {
+  const taken = ownedBy([...standIns, ...nodes]).intersection(slots);
+  return taken.isEmpty ? [] : [rangeCommand('DELSLOTSRANGE', taken)];
 }
 
-/** What a stand-in owns nobody owns. */
-function free({ standIns }: ClusterFacts, slots: SlotSet): string[][] {
-  const taken = standIns.reduce((all, standIn) => all.union(standIn.slots), SlotSet.empty).intersection(slots);
-  return taken.isEmpty ? [] : [rangeCommand('DELSLOTSRANGE', taken)];
+function ownedBy(nodes: readonly { readonly slots: SlotSet }[]): SlotSet {
+  return nodes.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
 }
 
 export const deleteSlots = (node: Node) =>
   handler<'deleteSlots'>(async ({ slots }) => {
     const { nodes } = await lookAtCluster(node);
-    const owned = nodes.reduce((all, each) => all.union(each.slots), SlotSet.empty);
-    const present = toSlotSet(slots).intersection(owned);
+    const present = toSlotSet(slots).intersection(ownedBy(nodes));
     if (present.isEmpty) return done({ unchanged: true });
     await node.call(...rangeCommand('DELSLOTSRANGE', present));
   });
@@ -72,6 +72,12 @@ export const closeSlots = (node: Node, mover: Pick<SlotMover, 'bringBack'>) =>
     for (const slot of open) await node.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
     await mover.bringBack(open.filter((slot) => myself.slots.has(slot)));
     if (open.length === 0) return done({ unchanged: true });
+  });
+
+export const searchSlots = (node: Node, search: SlotSearch) =>
+  handler<'searchSlots'>(async ({ slots }) => {
+    await search.run(node, toSlotSet(slots));
+    await node.refresh(); // which tells those who watch
   });
 
 function rangeCommand(command: string, slots: SlotSet): string[] {

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file valkey/sidecar/v1/command.proto.
  */
 export const file_valkey_sidecar_v1_command: GenFile = /*@__PURE__*/
-  fileDesc("Ch92YWxrZXkvc2lkZWNhci92MS9jb21tYW5kLnByb3RvEhF2YWxrZXkuc2lkZWNhci52MSKSCAoHQ29tbWFuZBIKCgJpZBgBIAEoCRIUCgxsZWFkZXJfZXBvY2gYAiABKAQSKgoHdGltZW91dBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgVndWFyZBgEIAEoCzIYLnZhbGtleS5zaWRlY2FyLnYxLkd1YXJkEhUKDW9yY2hlc3RyYXRpb24YBSABKAkSJwoEbWVldBgQIAEoCzIXLnZhbGtleS5zaWRlY2FyLnYxLk1lZXRIABIwCglhZGRfc2xvdHMYESABKAsyGy52YWxrZXkuc2lkZWNhci52MS5BZGRTbG90c0gAEjYKDGRlbGV0ZV9zbG90cxgSIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLkRlbGV0ZVNsb3RzSAASMQoJcmVwbGljYXRlGBMgASgLMhwudmFsa2V5LnNpZGVjYXIudjEuUmVwbGljYXRlSAASLwoIZmFpbG92ZXIYFCABKAsyGy52YWxrZXkuc2lkZWNhci52MS5GYWlsb3ZlckgAEisKBmZvcmdldBgVIAEoCzIZLnZhbGtleS5zaWRlY2FyLnYxLkZvcmdldEgAEikKBXJlc2V0GBYgASgLMhgudmFsa2V5LnNpZGVjYXIudjEuUmVzZXRIABIyCgpidW1wX2Vwb2NoGBggASgLMhwudmFsa2V5LnNpZGVjYXIudjEuQnVtcEVwb2NoSAASPQoQc2V0X2NvbmZpZ19lcG9jaBgZIAEoCzIhLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0Vwb2NoSAASMgoKc2V0X2NvbmZpZxgaIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0gAEicKBHNhdmUYHiABKAsyFy52YWxrZXkuc2lkZWNhci52MS5TYXZlSAASLwoIc2h1dGRvd24YHyABKAsyGy52YWxrZXkuc2lkZWNhci52MS5TaHV0ZG93bkgAEjYKDHJlbGVhc2VfZ2F0ZRggIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlJlbGVhc2VHYXRlSAASNAoLY2xvc2Vfc2xvdHMYISABKAsyHS52YWxrZXkuc2lkZWNhci52MS5DbG9zZVNsb3RzSAASMgoKbW92ZV9zbG90cxgiIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLk1vdmVTbG90c0gAEjQKC2NhbmNlbF9tb3ZlGCMgASgLMh0udmFsa2V5LnNpZGVjYXIudjEuQ2FuY2VsTW92ZUgAQgkKB3BheWxvYWRKBAgXEBhKBAgbEB5SCHNldF9zbG90Ug1taWdyYXRlX3Nsb3RzUhZjYW5jZWxfc2xvdF9taWdyYXRpb25zUgltb3ZlX2tleXMingQKBUd1YXJkEhQKB3BvZF91aWQYASABKAlIAIgBARITCgZydW5faWQYAiABKAlIAYgBARIUCgdub2RlX2lkGAMgASgJSAKIAQESKgoEcm9sZRgEIAEoDjIXLnZhbGtleS5zaWRlY2FyLnYxLlJvbGVIA4gBARIXCgpwcmltYXJ5X2lkGAUgASgJSASIAQESGQoMY29uZmlnX2Vwb2NoGAYgASgESAWIAQESGgoNY3VycmVudF9lcG9jaBgHIAEoBEgGiAEBEjEKC3Nsb3Rfb3duZXJzGAggAygLMhwudmFsa2V5LnNpZGVjYXIudjEuU2xvdE93bmVyEi8KBGxpbmsYCSABKA4yHC52YWxrZXkuc2lkZWNhci52MS5MaW5rU3RhdGVIB4gBARIjChZtaW5fcmVwbGljYXRpb25fb2Zmc2V0GAogASgESAiIAQESOwoNcHJvY2Vzc19zdGF0ZRgLIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLlByb2Nlc3NTdGF0ZUgJiAEBQgoKCF9wb2RfdWlkQgkKB19ydW5faWRCCgoIX25vZGVfaWRCBwoFX3JvbGVCDQoLX3ByaW1hcnlfaWRCDwoNX2NvbmZpZ19lcG9jaEIQCg5fY3VycmVudF9lcG9jaEIHCgVfbGlua0IZChdfbWluX3JlcGxpY2F0aW9uX29mZnNldEIQCg5fcHJvY2Vzc19zdGF0ZSJJCglTbG90T3duZXISKwoFc2xvdHMYASABKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2USDwoHbm9kZV9pZBgCIAEoCSInCglTbG90UmFuZ2USDQoFc3RhcnQYASABKA0SCwoDZW5kGAIgASgNIkoKC05vZGVBZGRyZXNzEg8KB25vZGVfaWQYASABKAkSCgoCaXAYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghidXNfcG9ydBgEIAEoDSI1CgRNZWV0Ei0KBXBlZXJzGAEgAygLMh4udmFsa2V5LnNpZGVjYXIudjEuTm9kZUFkZHJlc3MiNwoIQWRkU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2UiOgoLRGVsZXRlU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2UiHwoJUmVwbGljYXRlEhIKCnByaW1hcnlfaWQYASABKAkiOQoIRmFpbG92ZXISLQoEbW9kZRgBIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLkZhaWxvdmVyTW9kZSIaCgZGb3JnZXQSEAoIbm9kZV9pZHMYASADKAkiFQoFUmVzZXQSDAoEaGFyZBgBIAEoCCI5CgpDbG9zZVNsb3RzEisKBXNsb3RzGAEgAygLMhwudmFsa2V5LnNpZGVjYXIudjEuU2xvdFJhbmdlIgsKCUJ1bXBFcG9jaCIfCg5TZXRDb25maWdFcG9jaBINCgVlcG9jaBgBIAEoBCKJAQoJU2V0Q29uZmlnEjgKBnZhbHVlcxgBIAMoCzIoLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZy5WYWx1ZXNFbnRyeRITCgtjb25maWdfaGFzaBgCIAEoCRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItwBCglNb3ZlU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2USLgoGdGFyZ2V0GAIgASgLMh4udmFsa2V5LnNpZGVjYXIudjEuTm9kZUFkZHJlc3MSLQoGbWV0aG9kGAMgASgOMh0udmFsa2V5LnNpZGVjYXIudjEuTW92ZU1ldGhvZBIUCgxrZXlzX2F0X29uY2UYBCABKA0SLQoKdGltZV9saW1pdBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiIMCgpDYW5jZWxNb3ZlIgYKBFNhdmUiOQoIU2h1dGRvd24SLQoEbW9kZRgBIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLlNodXRkb3duTW9kZSJACgtSZWxlYXNlR2F0ZRIxCghkZWNpc2lvbhgBIAEoDjIfLnZhbGtleS5zaWRlY2FyLnYxLkdhdGVEZWNpc2lvbiKmAgoNQ29tbWFuZFJlc3VsdBISCgpjb21tYW5kX2lkGAEgASgJEhAKCHJlcGxheWVkGAIgASgIEi8KC2ZpbmlzaGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgRkb25lGAQgASgLMhcudmFsa2V5LnNpZGVjYXIudjEuRG9uZUgAEi0KB3JlZnVzYWwYBSABKAsyGi52YWxrZXkuc2lkZWNhci52MS5SZWZ1c2FsSAASLQoHZmFpbHVyZRgGIAEoCzIaLnZhbGtleS5zaWRlY2FyLnYxLkZhaWx1cmVIABIsCghiZWdhbl9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHb3V0Y29tZSJsCgREb25lEhEKCXVuY2hhbmdlZBgBIAEoCBI2CgpidW1wX2Vwb2NoGAMgASgLMiAudmFsa2V5LnNpZGVjYXIudjEuQnVtcEVwb2NoRG9uZUgAQggKBmRldGFpbEoECAIQA1IJbW92ZV9rZXlzIiUKDUJ1bXBFcG9jaERvbmUSFAoMY29uZmlnX2Vwb2NoGAEgASgEIpQBCgdSZWZ1c2FsEjAKBnJlYXNvbhgBIAEoDjIgLnZhbGtleS5zaWRlY2FyLnYxLlJlZnVzYWxSZWFzb24SDwoHbWVzc2FnZRgCIAEoCRIvCgVndWFyZBgDIAEoCzIgLnZhbGtleS5zaWRlY2FyLnYxLkd1YXJkTWlzbWF0Y2gSFQoNaGlnaGVzdF9lcG9jaBgEIAEoBCI/Cg1HdWFyZE1pc21hdGNoEgwKBGZhY3QYASABKAkSEAoIZXhwZWN0ZWQYAiABKAkSDgoGYWN0dWFsGAMgASgJInIKB0ZhaWx1cmUSMAoGcmVhc29uGAEgASgOMiAudmFsa2V5LnNpZGVjYXIudjEuRmFpbHVyZVJlYXNvbhIPCgdtZXNzYWdlGAIgASgJEhYKCW5vX2VmZmVjdBgDIAEoCEgAiAEBQgwKCl9ub19lZmZlY3QqgQEKDEZhaWxvdmVyTW9kZRIdChlGQUlMT1ZFUl9NT0RFX1VOU1BFQ0lGSUVEEAASHQoZRkFJTE9WRVJfTU9ERV9DT09SRElOQVRFRBABEhcKE0ZBSUxPVkVSX01PREVfRk9SQ0UQAhIaChZGQUlMT1ZFUl9NT0RFX1RBS0VPVkVSEAMqWQoKTW92ZU1ldGhvZBIbChdNT1ZFX01FVEhPRF9VTlNQRUNJRklFRBAAEhYKEk1PVkVfTUVUSE9EX0FUT01JQxABEhYKEk1PVkVfTUVUSE9EX0JZX0tFWRACKnsKDFNodXRkb3duTW9kZRIdChlTSFVURE9XTl9NT0RFX1VOU1BFQ0lGSUVEEAASGQoVU0hVVERPV05fTU9ERV9ERUZBVUxUEAESFgoSU0hVVERPV05fTU9ERV9TQVZFEAISGQoVU0hVVERPV05fTU9ERV9OT19TQVZFEAMqhgEKDEdhdGVEZWNpc2lvbhIdChlHQVRFX0RFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASGwoXR0FURV9ERUNJU0lPTl9LRUVQX0RBVEEQARIeChpHQVRFX0RFQ0lTSU9OX0RJU0NBUkRfREFUQRACEhoKFkdBVEVfREVDSVNJT05fTkVXX05PREUQAyqAAgoNUmVmdXNhbFJlYXNvbhIeChpSRUZVU0FMX1JFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFJFRlVTQUxfUkVBU09OX0dVQVJEEAESHgoaUkVGVVNBTF9SRUFTT05fU1RBTEVfRVBPQ0gQAhIbChdSRUZVU0FMX1JFQVNPTl9ERUFETElORRADEh4KGlJFRlVTQUxfUkVBU09OX1VOU1VQUE9SVEVEEAQSGgoWUkVGVVNBTF9SRUFTT05fSU5WQUxJRBAFEhwKGFJFRlVTQUxfUkVBU09OX0lEX1JFVVNFRBAGEh4KGlJFRlVTQUxfUkVBU09OX1RFUk1JTkFUSU5HEAcqsgEKDUZhaWx1cmVSZWFzb24SHgoaRkFJTFVSRV9SRUFTT05fVU5TUEVDSUZJRUQQABIfChtGQUlMVVJFX1JFQVNPTl9WQUxLRVlfRVJST1IQARIcChhGQUlMVVJFX1JFQVNPTl9USU1FRF9PVVQQAhIlCiFGQUlMVVJFX1JFQVNPTl9WQUxLRVlfVU5SRUFDSEFCTEUQAxIbChdGQUlMVVJFX1JFQVNPTl9JTlRFUk5BTBAEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_valkey_sidecar_v1_node_report]);
+  fileDesc("Ch92YWxrZXkvc2lkZWNhci92MS9jb21tYW5kLnByb3RvEhF2YWxrZXkuc2lkZWNhci52MSLKCAoHQ29tbWFuZBIKCgJpZBgBIAEoCRIUCgxsZWFkZXJfZXBvY2gYAiABKAQSKgoHdGltZW91dBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCgVndWFyZBgEIAEoCzIYLnZhbGtleS5zaWRlY2FyLnYxLkd1YXJkEhUKDW9yY2hlc3RyYXRpb24YBSABKAkSJwoEbWVldBgQIAEoCzIXLnZhbGtleS5zaWRlY2FyLnYxLk1lZXRIABIwCglhZGRfc2xvdHMYESABKAsyGy52YWxrZXkuc2lkZWNhci52MS5BZGRTbG90c0gAEjYKDGRlbGV0ZV9zbG90cxgSIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLkRlbGV0ZVNsb3RzSAASMQoJcmVwbGljYXRlGBMgASgLMhwudmFsa2V5LnNpZGVjYXIudjEuUmVwbGljYXRlSAASLwoIZmFpbG92ZXIYFCABKAsyGy52YWxrZXkuc2lkZWNhci52MS5GYWlsb3ZlckgAEisKBmZvcmdldBgVIAEoCzIZLnZhbGtleS5zaWRlY2FyLnYxLkZvcmdldEgAEikKBXJlc2V0GBYgASgLMhgudmFsa2V5LnNpZGVjYXIudjEuUmVzZXRIABIyCgpidW1wX2Vwb2NoGBggASgLMhwudmFsa2V5LnNpZGVjYXIudjEuQnVtcEVwb2NoSAASPQoQc2V0X2NvbmZpZ19lcG9jaBgZIAEoCzIhLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0Vwb2NoSAASMgoKc2V0X2NvbmZpZxgaIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNldENvbmZpZ0gAEicKBHNhdmUYHiABKAsyFy52YWxrZXkuc2lkZWNhci52MS5TYXZlSAASLwoIc2h1dGRvd24YHyABKAsyGy52YWxrZXkuc2lkZWNhci52MS5TaHV0ZG93bkgAEjYKDHJlbGVhc2VfZ2F0ZRggIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlJlbGVhc2VHYXRlSAASNAoLY2xvc2Vfc2xvdHMYISABKAsyHS52YWxrZXkuc2lkZWNhci52MS5DbG9zZVNsb3RzSAASMgoKbW92ZV9zbG90cxgiIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLk1vdmVTbG90c0gAEjQKC2NhbmNlbF9tb3ZlGCMgASgLMh0udmFsa2V5LnNpZGVjYXIudjEuQ2FuY2VsTW92ZUgAEjYKDHNlYXJjaF9zbG90cxgkIAEoCzIeLnZhbGtleS5zaWRlY2FyLnYxLlNlYXJjaFNsb3RzSABCCQoHcGF5bG9hZEoECBcQGEoECBsQHlIIc2V0X3Nsb3RSDW1pZ3JhdGVfc2xvdHNSFmNhbmNlbF9zbG90X21pZ3JhdGlvbnNSCW1vdmVfa2V5cyKeBAoFR3VhcmQSFAoHcG9kX3VpZBgBIAEoCUgAiAEBEhMKBnJ1bl9pZBgCIAEoCUgBiAEBEhQKB25vZGVfaWQYAyABKAlIAogBARIqCgRyb2xlGAQgASgOMhcudmFsa2V5LnNpZGVjYXIudjEuUm9sZUgDiAEBEhcKCnByaW1hcnlfaWQYBSABKAlIBIgBARIZCgxjb25maWdfZXBvY2gYBiABKARIBYgBARIaCg1jdXJyZW50X2Vwb2NoGAcgASgESAaIAQESMQoLc2xvdF9vd25lcnMYCCADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90T3duZXISLwoEbGluaxgJIAEoDjIcLnZhbGtleS5zaWRlY2FyLnYxLkxpbmtTdGF0ZUgHiAEBEiMKFm1pbl9yZXBsaWNhdGlvbl9vZmZzZXQYCiABKARICIgBARI7Cg1wcm9jZXNzX3N0YXRlGAsgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuUHJvY2Vzc1N0YXRlSAmIAQFCCgoIX3BvZF91aWRCCQoHX3J1bl9pZEIKCghfbm9kZV9pZEIHCgVfcm9sZUINCgtfcHJpbWFyeV9pZEIPCg1fY29uZmlnX2Vwb2NoQhAKDl9jdXJyZW50X2Vwb2NoQgcKBV9saW5rQhkKF19taW5fcmVwbGljYXRpb25fb2Zmc2V0QhAKDl9wcm9jZXNzX3N0YXRlIkkKCVNsb3RPd25lchIrCgVzbG90cxgBIAEoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZRIPCgdub2RlX2lkGAIgASgJIicKCVNsb3RSYW5nZRINCgVzdGFydBgBIAEoDRILCgNlbmQYAiABKA0iSgoLTm9kZUFkZHJlc3MSDwoHbm9kZV9pZBgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCGJ1c19wb3J0GAQgASgNIjUKBE1lZXQSLQoFcGVlcnMYASADKAsyHi52YWxrZXkuc2lkZWNhci52MS5Ob2RlQWRkcmVzcyI3CghBZGRTbG90cxIrCgVzbG90cxgBIAMoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZSI6CgtEZWxldGVTbG90cxIrCgVzbG90cxgBIAMoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZSIfCglSZXBsaWNhdGUSEgoKcHJpbWFyeV9pZBgBIAEoCSI5CghGYWlsb3ZlchItCgRtb2RlGAEgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuRmFpbG92ZXJNb2RlIhoKBkZvcmdldBIQCghub2RlX2lkcxgBIAMoCSIVCgVSZXNldBIMCgRoYXJkGAEgASgIIjkKCkNsb3NlU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2UiOgoLU2VhcmNoU2xvdHMSKwoFc2xvdHMYASADKAsyHC52YWxrZXkuc2lkZWNhci52MS5TbG90UmFuZ2UiCwoJQnVtcEVwb2NoIh8KDlNldENvbmZpZ0Vwb2NoEg0KBWVwb2NoGAEgASgEIokBCglTZXRDb25maWcSOAoGdmFsdWVzGAEgAygLMigudmFsa2V5LnNpZGVjYXIudjEuU2V0Q29uZmlnLlZhbHVlc0VudHJ5EhMKC2NvbmZpZ19oYXNoGAIgASgJGi0KC1ZhbHVlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi3AEKCU1vdmVTbG90cxIrCgVzbG90cxgBIAMoCzIcLnZhbGtleS5zaWRlY2FyLnYxLlNsb3RSYW5nZRIuCgZ0YXJnZXQYAiABKAsyHi52YWxrZXkuc2lkZWNhci52MS5Ob2RlQWRkcmVzcxItCgZtZXRob2QYAyABKA4yHS52YWxrZXkuc2lkZWNhci52MS5Nb3ZlTWV0aG9kEhQKDGtleXNfYXRfb25jZRgEIAEoDRItCgp0aW1lX2xpbWl0GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIgwKCkNhbmNlbE1vdmUiBgoEU2F2ZSI5CghTaHV0ZG93bhItCgRtb2RlGAEgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuU2h1dGRvd25Nb2RlIkAKC1JlbGVhc2VHYXRlEjEKCGRlY2lzaW9uGAEgASgOMh8udmFsa2V5LnNpZGVjYXIudjEuR2F0ZURlY2lzaW9uIqYCCg1Db21tYW5kUmVzdWx0EhIKCmNvbW1hbmRfaWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgSLwoLZmluaXNoZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBGRvbmUYBCABKAsyFy52YWxrZXkuc2lkZWNhci52MS5Eb25lSAASLQoHcmVmdXNhbBgFIAEoCzIaLnZhbGtleS5zaWRlY2FyLnYxLlJlZnVzYWxIABItCgdmYWlsdXJlGAYgASgLMhoudmFsa2V5LnNpZGVjYXIudjEuRmFpbHVyZUgAEiwKCGJlZ2FuX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdvdXRjb21lImwKBERvbmUSEQoJdW5jaGFuZ2VkGAEgASgIEjYKCmJ1bXBfZXBvY2gYAyABKAsyIC52YWxrZXkuc2lkZWNhci52MS5CdW1wRXBvY2hEb25lSABCCAoGZGV0YWlsSgQIAhADUgltb3ZlX2tleXMiJQoNQnVtcEVwb2NoRG9uZRIUCgxjb25maWdfZXBvY2gYASABKAQilAEKB1JlZnVzYWwSMAoGcmVhc29uGAEgASgOMiAudmFsa2V5LnNpZGVjYXIudjEuUmVmdXNhbFJlYXNvbhIPCgdtZXNzYWdlGAIgASgJEi8KBWd1YXJkGAMgASgLMiAudmFsa2V5LnNpZGVjYXIudjEuR3VhcmRNaXNtYXRjaBIVCg1oaWdoZXN0X2Vwb2NoGAQgASgEIj8KDUd1YXJkTWlzbWF0Y2gSDAoEZmFjdBgBIAEoCRIQCghleHBlY3RlZBgCIAEoCRIOCgZhY3R1YWwYAyABKAkicgoHRmFpbHVyZRIwCgZyZWFzb24YASABKA4yIC52YWxrZXkuc2lkZWNhci52MS5GYWlsdXJlUmVhc29uEg8KB21lc3NhZ2UYAiABKAkSFgoJbm9fZWZmZWN0GAMgASgISACIAQFCDAoKX25vX2VmZmVjdCqBAQoMRmFpbG92ZXJNb2RlEh0KGUZBSUxPVkVSX01PREVfVU5TUEVDSUZJRUQQABIdChlGQUlMT1ZFUl9NT0RFX0NPT1JESU5BVEVEEAESFwoTRkFJTE9WRVJfTU9ERV9GT1JDRRACEhoKFkZBSUxPVkVSX01PREVfVEFLRU9WRVIQAypZCgpNb3ZlTWV0aG9kEhsKF01PVkVfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSTU9WRV9NRVRIT0RfQVRPTUlDEAESFgoSTU9WRV9NRVRIT0RfQllfS0VZEAIqewoMU2h1dGRvd25Nb2RlEh0KGVNIVVRET1dOX01PREVfVU5TUEVDSUZJRUQQABIZChVTSFVURE9XTl9NT0RFX0RFRkFVTFQQARIWChJTSFVURE9XTl9NT0RFX1NBVkUQAhIZChVTSFVURE9XTl9NT0RFX05PX1NBVkUQAyqGAQoMR2F0ZURlY2lzaW9uEh0KGUdBVEVfREVDSVNJT05fVU5TUEVDSUZJRUQQABIbChdHQVRFX0RFQ0lTSU9OX0tFRVBfREFUQRABEh4KGkdBVEVfREVDSVNJT05fRElTQ0FSRF9EQVRBEAISGgoWR0FURV9ERUNJU0lPTl9ORVdfTk9ERRADKoACCg1SZWZ1c2FsUmVhc29uEh4KGlJFRlVTQUxfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVGVVNBTF9SRUFTT05fR1VBUkQQARIeChpSRUZVU0FMX1JFQVNPTl9TVEFMRV9FUE9DSBACEhsKF1JFRlVTQUxfUkVBU09OX0RFQURMSU5FEAMSHgoaUkVGVVNBTF9SRUFTT05fVU5TVVBQT1JURUQQBBIaChZSRUZVU0FMX1JFQVNPTl9JTlZBTElEEAUSHAoYUkVGVVNBTF9SRUFTT05fSURfUkVVU0VEEAYSHgoaUkVGVVNBTF9SRUFTT05fVEVSTUlOQVRJTkcQByqyAQoNRmFpbHVyZVJlYXNvbhIeChpGQUlMVVJFX1JFQVNPTl9VTlNQRUNJRklFRBAAEh8KG0ZBSUxVUkVfUkVBU09OX1ZBTEtFWV9FUlJPUhABEhwKGEZBSUxVUkVfUkVBU09OX1RJTUVEX09VVBACEiUKIUZBSUxVUkVfUkVBU09OX1ZBTEtFWV9VTlJFQUNIQUJMRRADEhsKF0ZBSUxVUkVfUkVBU09OX0lOVEVSTkFMEARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_valkey_sidecar_v1_node_report]);
 
 /**
  * An order to one node. A sidecar that finds a field, an enum value or a payload in it that it does not know refuses the whole
@@ -158,6 +158,12 @@ export type Command = Message<"valkey.sidecar.v1.Command"> & {
      */
     value: CancelMove;
     case: "cancelMove";
+  } | {
+    /**
+     * @generated from field: valkey.sidecar.v1.SearchSlots search_slots = 36;
+     */
+    value: SearchSlots;
+    case: "searchSlots";
   } | { case: undefined; value?: undefined };
 };
 
@@ -471,6 +477,25 @@ export const CloseSlotsSchema: GenMessage<CloseSlots> = /*@__PURE__*/
   messageDesc(file_valkey_sidecar_v1_command, 12);
 
 /**
+ * Looks which of these slots the node has keys of, whoever owns them; for a moment the reports tell, see ClusterReport.search.
+ *
+ * @generated from message valkey.sidecar.v1.SearchSlots
+ */
+export type SearchSlots = Message<"valkey.sidecar.v1.SearchSlots"> & {
+  /**
+   * @generated from field: repeated valkey.sidecar.v1.SlotRange slots = 1;
+   */
+  slots: SlotRange[];
+};
+
+/**
+ * Describes the message valkey.sidecar.v1.SearchSlots.
+ * Use `create(SearchSlotsSchema)` to create a new message.
+ */
+export const SearchSlotsSchema: GenMessage<SearchSlots> = /*@__PURE__*/
+  messageDesc(file_valkey_sidecar_v1_command, 13);
+
+/**
  * @generated from message valkey.sidecar.v1.BumpEpoch
  */
 export type BumpEpoch = Message<"valkey.sidecar.v1.BumpEpoch"> & {
@@ -481,7 +506,7 @@ export type BumpEpoch = Message<"valkey.sidecar.v1.BumpEpoch"> & {
  * Use `create(BumpEpochSchema)` to create a new message.
  */
 export const BumpEpochSchema: GenMessage<BumpEpoch> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 13);
+  messageDesc(file_valkey_sidecar_v1_command, 14);
 
 /**
  * Only possible on a node that knows no other: gives each new primary an epoch of its own.
@@ -500,7 +525,7 @@ export type SetConfigEpoch = Message<"valkey.sidecar.v1.SetConfigEpoch"> & {
  * Use `create(SetConfigEpochSchema)` to create a new message.
  */
 export const SetConfigEpochSchema: GenMessage<SetConfigEpoch> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 14);
+  messageDesc(file_valkey_sidecar_v1_command, 15);
 
 /**
  * Makes Valkey run with these settings as far as that takes no restart: one CONFIG SET of what differs, all or nothing, and
@@ -530,7 +555,7 @@ export type SetConfig = Message<"valkey.sidecar.v1.SetConfig"> & {
  * Use `create(SetConfigSchema)` to create a new message.
  */
 export const SetConfigSchema: GenMessage<SetConfig> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 15);
+  messageDesc(file_valkey_sidecar_v1_command, 16);
 
 /**
  * Moves slots with their keys to another primary, sent to the source. Done when the move has begun: it takes its time, and
@@ -576,7 +601,7 @@ export type MoveSlots = Message<"valkey.sidecar.v1.MoveSlots"> & {
  * Use `create(MoveSlotsSchema)` to create a new message.
  */
 export const MoveSlotsSchema: GenMessage<MoveSlots> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 16);
+  messageDesc(file_valkey_sidecar_v1_command, 17);
 
 /**
  * Ends the move of slots that starts at this node, as soon as nothing is half done, and also one that somebody else began.
@@ -591,7 +616,7 @@ export type CancelMove = Message<"valkey.sidecar.v1.CancelMove"> & {
  * Use `create(CancelMoveSchema)` to create a new message.
  */
 export const CancelMoveSchema: GenMessage<CancelMove> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 17);
+  messageDesc(file_valkey_sidecar_v1_command, 18);
 
 /**
  * Done when a snapshot taken after the command is on disk.
@@ -606,7 +631,7 @@ export type Save = Message<"valkey.sidecar.v1.Save"> & {
  * Use `create(SaveSchema)` to create a new message.
  */
 export const SaveSchema: GenMessage<Save> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 18);
+  messageDesc(file_valkey_sidecar_v1_command, 19);
 
 /**
  * Done when the process has ended.
@@ -625,7 +650,7 @@ export type Shutdown = Message<"valkey.sidecar.v1.Shutdown"> & {
  * Use `create(ShutdownSchema)` to create a new message.
  */
 export const ShutdownSchema: GenMessage<Shutdown> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 19);
+  messageDesc(file_valkey_sidecar_v1_command, 20);
 
 /**
  * Lets a Valkey that waits at the start gate begin.
@@ -644,7 +669,7 @@ export type ReleaseGate = Message<"valkey.sidecar.v1.ReleaseGate"> & {
  * Use `create(ReleaseGateSchema)` to create a new message.
  */
 export const ReleaseGateSchema: GenMessage<ReleaseGate> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 20);
+  messageDesc(file_valkey_sidecar_v1_command, 21);
 
 /**
  * The one answer to a command.
@@ -705,7 +730,7 @@ export type CommandResult = Message<"valkey.sidecar.v1.CommandResult"> & {
  * Use `create(CommandResultSchema)` to create a new message.
  */
 export const CommandResultSchema: GenMessage<CommandResult> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 21);
+  messageDesc(file_valkey_sidecar_v1_command, 22);
 
 /**
  * The effect is there.
@@ -737,7 +762,7 @@ export type Done = Message<"valkey.sidecar.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 22);
+  messageDesc(file_valkey_sidecar_v1_command, 23);
 
 /**
  * @generated from message valkey.sidecar.v1.BumpEpochDone
@@ -754,7 +779,7 @@ export type BumpEpochDone = Message<"valkey.sidecar.v1.BumpEpochDone"> & {
  * Use `create(BumpEpochDoneSchema)` to create a new message.
  */
 export const BumpEpochDoneSchema: GenMessage<BumpEpochDone> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 23);
+  messageDesc(file_valkey_sidecar_v1_command, 24);
 
 /**
  * Nothing was done.
@@ -792,7 +817,7 @@ export type Refusal = Message<"valkey.sidecar.v1.Refusal"> & {
  * Use `create(RefusalSchema)` to create a new message.
  */
 export const RefusalSchema: GenMessage<Refusal> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 24);
+  messageDesc(file_valkey_sidecar_v1_command, 25);
 
 /**
  * @generated from message valkey.sidecar.v1.GuardMismatch
@@ -821,7 +846,7 @@ export type GuardMismatch = Message<"valkey.sidecar.v1.GuardMismatch"> & {
  * Use `create(GuardMismatchSchema)` to create a new message.
  */
 export const GuardMismatchSchema: GenMessage<GuardMismatch> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 25);
+  messageDesc(file_valkey_sidecar_v1_command, 26);
 
 /**
  * It was tried and did not succeed.
@@ -854,7 +879,7 @@ export type Failure = Message<"valkey.sidecar.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_valkey_sidecar_v1_command, 26);
+  messageDesc(file_valkey_sidecar_v1_command, 27);
 
 /**
  * @generated from enum valkey.sidecar.v1.FailoverMode
