@@ -316,16 +316,19 @@ describe('on Valkey 8.1, key by key,', () => {
         const target = await importer(cluster);
         const heir = await cluster.replicaOf(target);
         signalPodProcess(target.podUid, VALKEY, 'SIGSTOP');
-        const hasTakenOver = async () =>
-          expectText(await call(heir.ip, ['INFO', 'replication'])).includes('role:master');
-        await expect.poll(hasTakenOver, POLL).toBe(true);
-        // Of a slot that the heir had not heard of when it took over the target is still the owner.
-        const reasons = ['SlotsMoving', 'SlotsUncovered'];
-        const said = async () => (await cluster.waitForReason('Progressing', reasons)).message;
-        await expect
-          .poll(said, POLL)
-          .toMatch(new RegExp(`once ${target.pod} is heard again|when ${target.pod} is back`));
-        signalPodProcess(target.podUid, VALKEY, 'SIGCONT');
+        try {
+          const hasTakenOver = async () =>
+            expectText(await call(heir.ip, ['INFO', 'replication'])).includes('role:master');
+          await expect.poll(hasTakenOver, POLL).toBe(true);
+          // Of a slot that the heir had not heard of when it took over the target is still the owner.
+          const reasons = ['SlotsMoving', 'SlotsUncovered'];
+          const said = async () => (await cluster.waitForReason('Progressing', reasons)).message;
+          await expect
+            .poll(said, POLL)
+            .toMatch(new RegExp(`once ${target.pod} is heard again|when ${target.pod} is back`));
+        } finally {
+          signalPodProcess(target.podUid, VALKEY, 'SIGCONT');
+        }
       },
       heal: () => waitForShards(cluster, 3),
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isElectable, type NodeWord } from './electable.ts';
+import type { NodeWord } from './ask-node.ts';
+import { isElectable } from './electable.ts';
 import { aNode } from './testing/cluster-nodes.ts';
 
 const heir = aNode('heir', { primaryId: 'a', ip: '10.0.0.9' });

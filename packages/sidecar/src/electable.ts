@@ -1,21 +1,5 @@
-import {
-  type ClusterNode,
-  expectText,
-  parseClusterNodes,
-  parseClusterShards,
-  parseInfo,
-} from '@valkey-operator/valkey';
-import { connect } from '@valkey-operator/valkey/connection';
-
-type Address = Pick<ClusterNode, 'id' | 'ip' | 'port'>;
-
-/** What a node says to any client: its table, and who is in a shard with whom. */
-export interface NodeWord {
-  readonly nodes: readonly ClusterNode[];
-  readonly shards: readonly (readonly string[])[];
-}
-
-const TIMEOUT_MS = 500;
+import type { ClusterNode } from '@valkey-operator/valkey';
+import { type Address, askNode, findSelf, type NodeWord } from './ask-node.ts';
 
 /**
  * Whether a coordinated failover to this replica comes off at once. Others hear by gossip that it has restarted with another
@@ -52,22 +36,4 @@ function isAcceptedBy(primary: NodeWord, { id }: ClusterNode): boolean {
   const own = findSelf(primary)?.id ?? '';
   const follows = primary.nodes.some((node) => node.id === id && node.primaryId === own);
   return follows && primary.shards.some((mates) => mates.includes(own) && mates.includes(id));
-}
-
-function findSelf({ nodes }: NodeWord): ClusterNode | undefined {
-  return nodes.find(({ myself }) => myself);
-}
-
-/** How far the stream of a primary is, by its own word. */
-export async function askOffset({ ip, port }: Address): Promise<number | undefined> {
-  using connection = await connect({ address: { host: ip, port }, timeoutMs: TIMEOUT_MS });
-  const info = parseInfo(expectText(await connection.call(['INFO', 'replication'], { timeoutMs: TIMEOUT_MS })));
-  return info.replication?.offset;
-}
-
-async function askNode({ ip, port }: Address): Promise<NodeWord> {
-  using connection = await connect({ address: { host: ip, port }, timeoutMs: TIMEOUT_MS });
-  const call = (...args: string[]) => connection.call(args, { timeoutMs: TIMEOUT_MS });
-  const [table, shards] = await Promise.all([call('CLUSTER', 'NODES'), call('CLUSTER', 'SHARDS')]);
-  return { nodes: parseClusterNodes(expectText(table)), shards: parseClusterShards(shards) };
 }

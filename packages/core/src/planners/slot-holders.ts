@@ -18,7 +18,8 @@ export function findHolders(
   members: readonly Member[],
   slots: SlotSet,
 ): { readonly searches: NodeAction[]; readonly holdings: Holding[] } {
-  const candidates = members.filter((member) => member.cluster.role === 'primary' && hasKeys(member));
+  // Also those without a key: to look makes each tell anew what it owns.
+  const candidates = members.some(hasKeys) ? members.filter(({ cluster }) => cluster.role === 'primary') : [];
   const unsearched = candidates.filter(({ cluster }) => !slots.difference(parse(cluster.search?.slots)).isEmpty);
   const searches = unsearched.map((member) =>
     order(member, { do: 'searchSlots', slots: slots.toString() }, 'SlotsUncovered', { role: 'primary' }),

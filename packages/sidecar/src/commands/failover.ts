@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FailoverMode } from '@valkey-operator/rpc';
 import { done } from '@valkey-operator/rpc/sidecar';
 import type { Info } from '@valkey-operator/valkey';
-import { askOffset, isElectable } from '../electable.ts';
+import { askOffset } from '../ask-node.ts';
+import { isElectable } from '../electable.ts';
 import type { ClusterFacts, ValkeyFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, waitForEffect, type Node } from './effect.ts';
 

@@ -1,6 +1,7 @@
-import type { SlotRange } from '@valkey-operator/rpc';
-import { done } from '@valkey-operator/rpc/sidecar';
+import { RefusalReason, type SlotRange } from '@valkey-operator/rpc';
+import { done, refused } from '@valkey-operator/rpc/sidecar';
 import { expectArray, SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import { askNode, findSelf } from '../ask-node.ts';
 import type { SlotMover } from '../slot-move/slot-mover.ts';
 import type { SlotSearch } from '../slot-search.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
@@ -8,11 +9,13 @@ import type { ClusterFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
 import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
 
-export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>) =>
+export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>, ask = askNode) =>
   handler<'addSlots'>(async ({ slots }) => {
     const cluster = await lookAtCluster(node);
     const missing = toSlotSet(slots).difference(cluster.myself.slots);
     if (missing.isEmpty) return done({ unchanged: true });
+    const owner = await findOwner(cluster, missing, ask);
+    if (owner) return refused(RefusalReason.GUARD, `${owner} says itself that it owns some of these slots`);
     // An unborn node leaves the stand-in that it followed (unborn.ts).
     const take = () => atOnce(node, [...(cluster.unborn ? [BECOME_PRIMARY] : []), ...takeSlots(cluster, missing)]);
     if (isKeptWaiting(cluster)) await withShortRejoin(node, await nodeTimeoutMs(), take);
@@ -45,7 +48,14 @@ function findFormerOwner({ myself, nodes, standIns }: ClusterFacts): string | un
   return isFirst ? [...standIns, ...others][0]?.id : undefined;
 }
 
-/** What a stand-in owns nobody owns; and of another node that seems to own them the guard of the order has told. */
+/** Who owns them by the table of this node may have lost them since; what counts is its own word, unless it has failed. */
+async function findOwner({ nodes }: ClusterFacts, slots: SlotSet, ask: typeof askNode): Promise<string | undefined> {
+  const believed = nodes.filter((node) => !node.slots.intersection(slots).isEmpty && node.health !== 'failed');
+  const words = await Promise.all(believed.map(async (node) => ({ node, self: findSelf(await ask(node)) })));
+  return words.find(({ node, self }) => self?.id !== node.id || !self.slots.intersection(slots).isEmpty)?.node.id;
+}
+
+/** What a stand-in owns nobody owns; and who else seems to own them has been asked. */
 function free({ standIns, nodes }: ClusterFacts, slots: SlotSet): string[][] {
   const taken = ownedBy([...standIns, ...nodes]).intersection(slots);
   return taken.isEmpty ? [] : [rangeCommand('DELSLOTSRANGE', taken)];

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CommandSchema, type FailureReason } from '@valkey-operator/rpc';
+import { CommandSchema, type FailureReason, type RefusalReason } from '@valkey-operator/rpc';
 import type { CommandHandler, CommandKind, CommandPayload } from '@valkey-operator/rpc/sidecar';
 import { aNode } from './cluster-nodes.ts';
 
@@ -10,6 +10,7 @@ export const replicaOf = (primaryId: string) => aNode('me', { myself: true, prim
 /** How a command may end. */
 export const unchanged = { case: 'done', value: { unchanged: true } };
 export const failedBy = (reason: FailureReason) => ({ case: 'failure', value: { reason } });
+export const refusedBy = (reason: RefusalReason) => ({ case: 'refusal', value: { reason } });
 
 /** Carries out a command as the executor does; the Valkey is a script (see ScriptedNode). */
 export async function run<K extends CommandKind>(
