@@ -5,6 +5,7 @@ import { nameOf } from '../quorum.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, SilentNode, Topology } from '../topology.ts';
 import { findRunningMoves, orderMove } from './slot-moves.ts';
+import { describeWaiting } from './slot-takers.ts';
 
 /** A slot that one end of a move key by key holds open, as that end says. */
 interface OpenSlot {
@@ -37,7 +38,7 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   const waits = names.length > 0 ? `, once ${listNames(names)} is heard again or known to be gone` : '';
   return {
     reason: 'SlotsMoving',
-    message: `Slots ${slots} were left half moved; that is put right first${waits}.`,
+    message: `Slots ${slots} were left half moved; that is put right first${waits}.${describeWaiting(topology, moves)}`,
     stages: stagesOf([...moves.flatMap((move) => orderMove(topology, move, { by: 'by-key' })), ...close(over)]),
     wakeAfterMs: 1000,
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterSnapshot } from '../snapshot.ts';
+import type { ClusterSnapshot, PodView } from '../snapshot.ts';
 import { bear } from '../testing/settle.ts';
 import { viewSnapshot } from '../testing/view.ts';
 import { planMoves } from './slot-moves.ts';
@@ -56,6 +56,41 @@ describe('slots that move as a whole', () => {
 
   it('come from all sources at once when there are', () => {
     expect(ordersWith(1_000_000)).toEqual({ parallel: 3, keysAtOnce: [24_000, 24_000, 24_000] });
+  });
+});
+
+describe('a target that may be about to lose its role gets no slots', () => {
+  const snapshot = growing('9.1');
+  const [target = ''] = (planMoves(viewSnapshot(snapshot))?.stages ?? [])
+    .flat()
+    .flatMap((action) =>
+      'command' in action && action.command.do === 'moveSlots' ? action.command.target.nodeId : [],
+    );
+  const planWith = (change: (pod: PodView) => PodView) =>
+    planMoves(viewSnapshot({ ...snapshot, pods: snapshot.pods.map(change) }));
+
+  it.each(['fail', 'fail?'])('while one of the others has it as %s', (flag) => {
+    const [doubter] = snapshot.pods;
+    const decision = planWith((pod) => {
+      const { report } = pod;
+      if (pod !== doubter || !report?.cluster) return pod;
+      const nodes = report.cluster.nodes.map((line) =>
+        line.id === target ? { ...line, flags: [...line.flags, flag] } : line,
+      );
+      return { ...pod, report: { ...report, cluster: { ...report.cluster, nodes } } };
+    });
+    expect(decision?.stages).toEqual([]);
+    expect(decision?.message).toContain(`gets no slots as long as ${doubter?.name} takes it for failed.`);
+  });
+
+  it('while its replica has not got its data', () => {
+    const decision = planWith((pod) => {
+      const { report } = pod;
+      if (report?.cluster?.primaryId !== target || !report.replication) return pod;
+      return { ...pod, report: { ...report, replication: { ...report.replication, linkUp: false } } };
+    });
+    expect(decision?.stages).toEqual([]);
+    expect(decision?.message).toMatch(/gets no slots as long as \S+ has not got its data yet\./);
   });
 });
 

@@ -14,6 +14,7 @@ import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
 import { knows } from './introduce.ts';
 import { describeMoves, estimateKeys } from './move-progress.ts';
+import { describeWaiting, whyNotYet } from './slot-takers.ts';
 
 /** A move that its source has begun, or that somebody else has. */
 export interface RunningMove extends SlotMove {
@@ -68,7 +69,7 @@ export function planMoves(view: PlanView): Decision | undefined {
   const isHeld = failing.length > 0;
   return {
     reason: isHeld ? 'MoveFailed' : 'SlotsMoving',
-    message: isHeld ? describeFailures(failing) : describeMoves(topology, moves, running),
+    message: `${isHeld ? describeFailures(failing) : describeMoves(topology, moves, running)}${describeWaiting(topology, idle)}`,
     stages: orders.length > 0 ? [orders] : [],
     held: isHeld,
     wakeAfterMs: 1000,
@@ -127,7 +128,7 @@ export function orderMove(
     return [];
   const method = by ?? ([source, target].every(isAtomic) ? 'atomic' : 'by-key');
   // A node that has not heard of the others yet calls the cluster down, and serves no slot that it may have got by then.
-  if (!knows(source, target) || !target.cluster.stateOk) return [];
+  if (!knows(source, target) || !target.cluster.stateOk || whyNotYet(topology, target)) return [];
   const address = { nodeId: to, ip: target.pod.ip, port: ports.valkey, busPort: ports.valkeyBus };
   const command = { do: 'moveSlots', slots: slots.toString(), target: address, method, keysAtOnce } as const;
   const slotOwners = [{ slots: slots.toString(), nodeId: from }];

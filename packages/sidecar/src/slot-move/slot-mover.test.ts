@@ -11,12 +11,19 @@ const WAIT = { timeout: 20_000 };
 async function startValkey(script: (command: string) => RespValue | undefined) {
   const commands: string[] = [];
   const valkey = new FakeValkey((command) => {
-    if (!/^(CLIENT|EVAL_RO)/.test(command)) commands.push(command);
-    return script(command) ?? (command.startsWith('EVAL_RO') ? [] : 'OK');
+    if (!/^(CLIENT|EVAL_RO|CLUSTER NODES)/.test(command)) commands.push(command);
+    return script(command) ?? defaultAnswer(command);
   });
   await valkey.start();
   return { valkey, commands };
 }
+
+function defaultAnswer(command: string): RespValue {
+  if (command === 'CLUSTER NODES') return tableWith('master');
+  return command.startsWith('EVAL_RO') ? [] : 'OK';
+}
+
+const tableWith = (flags: string) => `target 10.0.0.2:6379@16379 ${flags} - 0 0 4 connected\n`;
 
 function anOrder(change: Partial<MoveOrder> = {}): MoveOrder {
   return {
@@ -170,6 +177,21 @@ describe('a move as a whole', () => {
       expect(mover.progress?.message).toMatch(/^waits before attempt 2, because .*no replica/);
       await mover.cancel();
       expect(mover.progress).toMatchObject({ state: 'cancelled', failures: 1 });
+    });
+  });
+
+  it.each(['master,fail', 'master,fail?'])('does not begin as long as the target is %s', async (flags) => {
+    const script = atomicValkey({ end: () => ({ state: 'success' }) });
+    let table = tableWith(flags);
+    const source = (command: string) => (command === 'CLUSTER NODES' ? table : script(command));
+    await moving({ source }, async (mover, { source: commands }) => {
+      mover.begin(anOrder(), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress?.message).toContain('taken for failed');
+      expect(commands.filter((command) => command.includes('MIGRATESLOTS'))).toEqual([]);
+      table = tableWith('master');
+      mover.begin(anOrder(), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
     });
   });
 

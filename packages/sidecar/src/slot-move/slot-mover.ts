@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import { expectText, parseClusterNodes, type SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import { exponentialBackOff, type Connection } from '@valkey-operator/valkey/connection';
 import { countKeys, sumKeys } from './count-keys.ts';
 import { KeptKeys } from './kept-keys.ts';
@@ -118,6 +118,7 @@ export class SlotMover {
   ): Promise<void> {
     const { openSource, openTarget } = this.#options;
     using source = await openSource();
+    await assertAlive(source, order.target.nodeId);
     const keys = await countKeys(source, order.slots);
     this.#update({ leftKeys: sumKeys(keys, order.slots), message: '' });
     const tools = {
@@ -153,6 +154,13 @@ export class SlotMover {
   #update(change: Partial<MoveProgress>): void {
     if (this.#progress) this.#progress = { ...this.#progress, ...change };
   }
+}
+
+/** A replica may be about to take over from a node that is missed, and could not bring what that one gets from now on. */
+async function assertAlive(source: Connection, nodeId: string): Promise<void> {
+  const nodes = parseClusterNodes(expectText(await source.call(['CLUSTER', 'NODES'])));
+  const isMissed = nodes.some(({ id, health }) => id === nodeId && health !== 'ok');
+  if (isMissed) throw new MoveFailed('the node that shall get the slots is taken for failed');
 }
 
 function describeError(error: unknown): string {
