@@ -1,0 +1,154 @@
+import { type RespValue, SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import { describe, expect, it, vi } from 'vitest';
+import { anOrder, countEach, moving, WAIT } from '../testing/moving.ts';
+
+/** One key in each slot, until it is moved. What is moved is asked for and executed in one transaction. */
+function keyedValkey(migrate: (key: string) => RespValue | undefined = () => undefined) {
+  const left = new Set(['0', '1', '2', '3']);
+  let queued: string[] = [];
+  const execute = (command: string): RespValue => {
+    if (command.startsWith('DUMP')) return `dump of ${command.slice(5)}`;
+    if (command.startsWith('PEXPIRETIME')) return -1;
+    const [key = ''] = /key\d/.exec(command) ?? [];
+    const refusal = migrate(key);
+    if (refusal === undefined) left.delete(key.slice(3));
+    return refusal ?? 'OK';
+  };
+  return (command: string): RespValue | undefined => {
+    const [name = '', , slot = ''] = command.split(' ');
+    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, (each) => (left.has(`${each}`) ? 1 : 0));
+    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return left.has(slot) ? [`key${slot}`] : [];
+    if (command.startsWith('EXISTS')) return left.has(command.slice(10)) ? 1 : new ValkeyError('ASK 1 10.0.0.2:6379');
+    if (name === 'MULTI') queued = [];
+    if (['DUMP', 'PEXPIRETIME', 'MIGRATE'].includes(name)) queued.push(command);
+    return name === 'EXEC' ? queued.map(execute) : undefined;
+  };
+}
+
+describe('a move key by key', () => {
+  const order = anOrder({ method: 'by-key', slots: SlotSet.of([[1, 1]]) });
+
+  it('opens a slot at both ends, empties it, and gives it to the target before it is taken from the source', async () => {
+    await moving({ source: keyedValkey() }, async (mover, { source, target }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', 'CLUSTER SETSLOT 1 NODE target']);
+      expect(source.filter((command) => !/KEYSINSLOT|SLOT-STATS/.test(command))).toEqual([
+        'CLUSTER SETSLOT 1 MIGRATING target',
+        'MULTI',
+        'DUMP key1',
+        'PEXPIRETIME key1',
+        'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS key1',
+        'EXEC',
+        'CLUSTER SETSLOT 1 NODE target',
+      ]);
+    });
+  });
+
+  it('that was cut short after the target got the slot only tells the source', async () => {
+    const owner = (command: string) =>
+      command.includes('IMPORTING') ? new ValkeyError("ERR I'm already the owner of hash slot 1") : undefined;
+    await moving({ source: keyedValkey(), target: owner }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.at(-1)).toBe('CLUSTER SETSLOT 1 NODE target');
+      expect(source.join()).not.toContain('MIGRATE ');
+    });
+  });
+
+  it('keeps what has left until the target has it confirmed, and brings it to the next one if it dies before', async () => {
+    let dies = true;
+    const target = (command: string) =>
+      dies && command.includes('NODE') ? new ValkeyError('NOREPLICAS the target dies here') : undefined;
+    await moving({ source: keyedValkey(), target }, async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      dies = false;
+      seen.target.splice(0);
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      const restored = ['ASKING', 'RESTORE key1 0 dump of key1 ABSTTL'];
+      expect(seen.target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', ...restored, 'CLUSTER SETSLOT 1 NODE target']);
+      seen.target.splice(0);
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(seen.target.join()).not.toContain('RESTORE');
+    });
+  });
+
+  it('brings what has left back to the source when the slot stays there', async () => {
+    const target = (command: string) => (command.includes('NODE') ? new ValkeyError('NOREPLICAS') : undefined);
+    await moving({ source: keyedValkey(), target }, async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      await mover.bringBack([1]);
+      expect(seen.source.at(-1)).toBe('RESTORE key1 0 dump of key1 ABSTTL');
+    });
+  });
+
+  it('moves a large key alone, and names it', async () => {
+    const both: RespValue = ['small1', 'large1'];
+    const script = (command: string): RespValue | undefined => {
+      if (command.startsWith('CLUSTER GETKEYSINSLOT')) return both;
+      return command.startsWith('EVAL_RO') ? [[2, 64 * 1024 * 1024]] : keyedValkey()(command);
+    };
+    await moving({ source: script }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.filter((command) => command.startsWith('MIGRATE'))).toEqual([
+        'MIGRATE 10.0.0.2 6379  0 60000 REPLACE KEYS large1',
+        'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS small1',
+      ]);
+      expect(mover.progress?.notableKeys).toEqual(['"large1" has 64 MiB']);
+    });
+  });
+
+  it('goes on with keys of which one has vanished before it was looked at', async () => {
+    const refuse = (command: string) =>
+      command.startsWith('EVAL_RO') ? new ValkeyError('TRYAGAIN Multiple keys request') : keyedValkey()(command);
+    await moving({ source: refuse }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(source.join()).toContain('REPLACE KEYS key1');
+    });
+  });
+
+  it('leaves out a key that has vanished, and only such a one', async () => {
+    for (const [code, state] of [
+      ['ASK 1 10.0.0.2:6379', 'done'],
+      ['NOPERM no permission', 'failed'],
+    ] as const) {
+      let listed = 0;
+      const refuse = (command: string): RespValue | undefined => {
+        if (command.startsWith('CLUSTER GETKEYSINSLOT')) return listed++ === 0 ? ['key1'] : [];
+        if (command.startsWith('DUMP')) return new ValkeyError(code);
+        return command === 'EXEC' ? new ValkeyError('EXECABORT Transaction discarded') : keyedValkey()(command);
+      };
+      await moving({ source: refuse }, async (mover) => {
+        mover.begin(order, 'source');
+        await vi.waitFor(() => expect(mover.progress?.state).toBe(state), WAIT);
+      });
+    }
+  });
+
+  it('names the key that cannot be moved', async () => {
+    const refuse = () => new ValkeyError('ERR Target instance replied with error: OOM');
+    await moving({ source: keyedValkey(refuse) }, async (mover) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress?.message).toMatch(/^key "key1" cannot be moved: .*OOM$/);
+      expect(mover.progress?.notableKeys).toEqual(['"key1" cannot be moved']);
+    });
+  });
+
+  it('asks a target that does not answer only once, whatever there is to move: the source serves nobody meanwhile', async () => {
+    const silence = () => new ValkeyError('IOERR error or timeout reading to target instance');
+    await moving({ source: keyedValkey(silence) }, async (mover, { source }) => {
+      mover.begin(anOrder({ method: 'by-key' }), 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress?.message).toMatch(/^the target does not answer: IOERR/);
+      expect(source.filter((command) => command.startsWith('MIGRATE'))).toHaveLength(1);
+      expect(mover.progress?.notableKeys).toEqual([]);
+    });
+  });
+});
