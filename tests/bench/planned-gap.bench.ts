@@ -1,10 +1,11 @@
 import { expectText } from '@valkey-operator/valkey';
-import { startLoad } from '../load/start-load.ts';
+import type { LoadProcess } from '../load/start-load.ts';
 import { layIn } from '../support/stock.ts';
 import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
-import type { Bench } from './bench.ts';
+import type { Bench, Measurement } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
-import { measureGap, stopWithoutLoss, until } from './support/measured-load.ts';
+import { measureGap, until, whileWritten } from './support/measured-load.ts';
+import type { Testbed } from './support/testbed.ts';
 
 const namespace = 'bench-gap';
 const valkey = (tag: string) => ({ valkeyImage: { name: 'docker.io/valkey/valkey', tag } });
@@ -26,23 +27,10 @@ const plannedGap: Bench = {
       namespace,
       async (cluster) => {
         await testbed.progress.step('Lay in keys', async () => layIn(await cluster.primaries(), KEYS));
-        await using load = await startLoad({ findSeeds: () => cluster.seeds() });
-        const measure = (what: string, change: (cluster: TestCluster) => Promise<void>) =>
-          testbed.progress.step(what, async (step) => {
-            const gap = await measureGap(load, () => change(cluster));
-            step.note(`gap ${Math.round(gap)} ms`);
-            return gap;
-          });
-        const planned: Record<string, number> = {};
-        const bare: number[] = [];
-        for (const [name, { what, make }] of Object.entries(changes)) {
-          bare.push(await measure('Bare failovers', failOverAll));
-          planned[name] = await measure(what, make);
-        }
-        await stopWithoutLoss(load);
-        const also = Object.entries(planned).map(([what, value]) => ({ what, value, unit: 'ms' }));
-        const ours = Math.max(...Object.values(planned));
-        return { ours, floor: Math.max(...bare), unit: 'ms', limit: LIMIT_MS, maxRatio: 1.5, also };
+        return whileWritten(
+          () => cluster.seeds(),
+          (load) => measureAll(testbed, cluster, load),
+        );
       },
       valkey('8.1'),
     ),
@@ -59,6 +47,24 @@ const changes: Record<string, { readonly what: string; readonly make: (cluster: 
   'scale-in': { what: 'Scale in', make: (it) => scale(it, 3) },
   drain: { what: 'Drain a node', make: drain },
 };
+
+async function measureAll({ progress }: Testbed, cluster: TestCluster, load: LoadProcess): Promise<Measurement> {
+  const measure = (what: string, change: (cluster: TestCluster) => Promise<void>) =>
+    progress.step(what, async (step) => {
+      const gap = await measureGap(load, () => change(cluster));
+      step.note(`gap ${Math.round(gap)} ms`);
+      return gap;
+    });
+  const planned: Record<string, number> = {};
+  const bare: number[] = [];
+  for (const [name, { what, make }] of Object.entries(changes)) {
+    bare.push(await measure('Bare failovers', failOverAll));
+    planned[name] = await measure(what, make);
+  }
+  const also = Object.entries(planned).map(([what, value]) => ({ what, value, unit: 'ms' }));
+  const ours = Math.max(...Object.values(planned));
+  return { ours, floor: Math.max(...bare), unit: 'ms', limit: LIMIT_MS, maxRatio: 1.5, also };
+}
 
 async function replaceAll(cluster: TestCluster, change: () => Promise<void>): Promise<void> {
   const before = await uidsOf(cluster);

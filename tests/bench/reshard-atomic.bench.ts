@@ -1,9 +1,11 @@
 import { parseSlotMigrations, type SlotSet } from '@valkey-operator/valkey';
+import type { LoadProcess } from '../load/start-load.ts';
 import { layIn } from '../support/stock.ts';
 import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
 import { type Bench, median } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
-import { countSlots, type Growth, growOurs, makeBare, readPersistence, until } from './support/reshard.ts';
+import { measureGap, whileWritten } from './support/measured-load.ts';
+import { countSlots, findBare, type Growth, growOurs, makeBare, readPersistence, until } from './support/reshard.ts';
 import type { Testbed } from './support/testbed.ts';
 
 const namespace = 'bench-atomic';
@@ -20,7 +22,7 @@ const spec = { resources: { requests: { cpu: CPU } } };
 
 /**
  * How long it takes to move a quarter of all slots to a fourth shard by atomic migration. The floor is CLUSTER MIGRATESLOTS
- * of the very same ranges on plain Valkeys with the same keys and settings, given as soon as the one before has ended.
+ * of the very same ranges on plain Valkeys with the same keys, settings and clients, given as soon as the one before has ended.
  */
 const reshardAtomic: Bench = {
   name: 'reshard-atomic',
@@ -47,13 +49,19 @@ const reshardAtomic: Bench = {
           unit: 's',
           limit: 10,
         },
+        {
+          what: 'no writes to a shard for',
+          value: median(rounds.map(({ growth }) => growth.gapMs)),
+          unit: 'ms',
+          limit: 500,
+        },
       ],
     };
   },
 };
 
 interface Round {
-  readonly growth: Growth;
+  readonly growth: Growth & { readonly gapMs: number };
   readonly floor: number;
   readonly ranges: number;
 }
@@ -62,8 +70,11 @@ async function measure({ progress }: Testbed, cluster: TestCluster): Promise<Rou
   const givers = await cluster.primaries();
   await progress.step('Lay in keys', () => layIn(givers, KEYS));
   const growth = await progress.step('Scale out, ours', async (step) => {
-    const grown = await growOurs(cluster, isMigrating);
-    step.note(`slots moved in ${grown.moveSeconds.toFixed(2)} s`);
+    const grown = await whileWritten(
+      () => cluster.seeds(),
+      (load) => growWritten(cluster, load),
+    );
+    step.note(`slots moved in ${grown.moveSeconds.toFixed(2)} s, gap ${Math.round(grown.gapMs)} ms`);
     return grown;
   });
   const ranges = await Promise.all(givers.map(readExports));
@@ -71,11 +82,22 @@ async function measure({ progress }: Testbed, cluster: TestCluster): Promise<Rou
   const bare = { namespace: cluster.namespace, name: 'plain', size: 8, settings, cpu: CPU };
   const { sources, target } = await progress.step('Make plain Valkeys', () => makeBare(cluster.lab, bare, KEYS));
   const floor = await progress.step('Migrate by hand', async (step) => {
-    const seconds = await migrateByHand(sources, target, ranges);
+    const seconds = await whileWritten(
+      () => findBare(cluster.lab, bare),
+      () => migrateByHand(sources, target, ranges),
+    );
     step.note(`slots moved in ${seconds.toFixed(2)} s`);
     return seconds;
   });
   return { growth, floor, ranges: ranges.flat().length };
+}
+
+async function growWritten(cluster: TestCluster, load: LoadProcess): Promise<Growth & { gapMs: number }> {
+  let growth: Growth | undefined;
+  const gapMs = await measureGap(load, async () => {
+    growth = await growOurs(cluster, isMigrating);
+  });
+  return { ...growth!, gapMs };
 }
 
 async function isMigrating(sources: readonly Member[]): Promise<boolean> {

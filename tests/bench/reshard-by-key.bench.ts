@@ -1,18 +1,20 @@
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { layIn } from '../support/stock.ts';
-import type { TestCluster } from '../support/test-cluster.ts';
+import type { Member, TestCluster } from '../support/test-cluster.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
-import { countSlots, growOurs, makeBare, QUARTER, readPersistence, until } from './support/reshard.ts';
+import { whileWritten } from './support/measured-load.ts';
+import { countSlots, findBare, growOurs, makeBare, QUARTER, readPersistence, until } from './support/reshard.ts';
 import type { Testbed } from './support/testbed.ts';
 
 const namespace = 'bench-by-key';
 const KEYS = 200_000;
 const TAG = '8.1';
+const PLAIN = 'plain';
 
 /**
  * How long it takes to move a quarter of all slots to a fourth shard where Valkey cannot do it by itself. The floor is
- * valkey-cli on plain Valkeys with the same keys and settings, with the pipeline that is best for it. Both from the first
+ * valkey-cli on plain Valkeys with the same keys, settings and clients, with the pipeline that is best for it. Both from the first
  * slot that has moved to the last.
  */
 const reshardByKey: Bench = {
@@ -28,21 +30,19 @@ async function measure({ progress }: Testbed, cluster: TestCluster): Promise<Mea
   const givers = await cluster.primaries();
   await progress.step('Lay in keys', () => layIn(givers, KEYS));
   const growth = await progress.step('Scale out, ours', () =>
-    growOurs(cluster, async (sources) => (await countSlots(sources)) < SLOT_COUNT),
+    whileWritten(
+      () => cluster.seeds(),
+      () => growOurs(cluster, async (sources) => (await countSlots(sources)) < SLOT_COUNT),
+    ),
   );
-  const bare = { namespace, name: 'plain', size: 8, tag: TAG, settings: await readPersistence(givers[0]!) };
+  const bare = { namespace, name: PLAIN, size: 8, tag: TAG, settings: await readPersistence(givers[0]!) };
   const { sources } = await progress.step('Make plain Valkeys', () => makeBare(cluster.lab, bare, KEYS));
-  const floor = await progress.step('Rebalance by valkey-cli', async () => {
-    const rebalance = ['--cluster', 'rebalance', `${sources[0]!.ip}:6379`, '--cluster-use-empty-masters'];
-    const command = ['valkey-cli', ...rebalance, '--cluster-pipeline', '100'];
-    const done = cluster.lab.kubectl(['-n', namespace, 'exec', `${bare.name}-0`, '--', ...command]);
-    await until('the first slot has moved', async () => (await countSlots(sources)) < SLOT_COUNT);
-    const begun = performance.now();
-    await until('a quarter has moved', async () => (await countSlots(sources)) <= SLOT_COUNT - QUARTER);
-    const seconds = (performance.now() - begun) / 1000;
-    await done;
-    return seconds;
-  });
+  const floor = await progress.step('Rebalance by valkey-cli', () =>
+    whileWritten(
+      () => findBare(cluster.lab, bare),
+      () => rebalanceByCli(cluster, sources),
+    ),
+  );
   const moved = KEYS / 4;
   return {
     ours: growth.moveSeconds,
@@ -55,6 +55,18 @@ async function measure({ progress }: Testbed, cluster: TestCluster): Promise<Mea
       { what: 'the whole scale-out, pods included,', value: growth.wholeSeconds, unit: 's' },
     ],
   };
+}
+
+async function rebalanceByCli({ lab }: TestCluster, sources: readonly Member[]): Promise<number> {
+  const rebalance = ['--cluster', 'rebalance', `${sources[0]!.ip}:6379`, '--cluster-use-empty-masters'];
+  const command = ['valkey-cli', ...rebalance, '--cluster-pipeline', '100'];
+  const done = lab.kubectl(['-n', namespace, 'exec', `${PLAIN}-0`, '--', ...command]);
+  await until('the first slot has moved', async () => (await countSlots(sources)) < SLOT_COUNT);
+  const begun = performance.now();
+  await until('a quarter has moved', async () => (await countSlots(sources)) <= SLOT_COUNT - QUARTER);
+  const seconds = (performance.now() - begun) / 1000;
+  await done;
+  return seconds;
 }
 
 export default reshardByKey;

@@ -1,10 +1,9 @@
 import { pods } from '@valkey-operator/kube';
 import { expectText } from '@valkey-operator/valkey';
-import { startLoad } from '../load/start-load.ts';
 import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
 import { type Bench, median } from './bench.ts';
 import { withCluster } from './support/bench-cluster.ts';
-import { stopWithoutLoss, until, untilWritten } from './support/measured-load.ts';
+import { until, whileWritten } from './support/measured-load.ts';
 
 const namespace = 'bench-upgrade';
 const ROUNDS = 5;
@@ -22,15 +21,15 @@ const upgrade: Bench = {
     withCluster(
       testbed,
       namespace,
-      async (cluster) => {
-        await using load = await startLoad({ findSeeds: () => cluster.seeds() });
-        await untilWritten(load);
-        const floor = await testbed.progress.step('Delete replicas by hand', () => replaceByHand(cluster));
-        const ours = await testbed.progress.step('Roll all pods', () => roll(cluster));
-        await untilWritten(load);
-        await stopWithoutLoss(load);
-        return { ours, floor, unit: 's', maxRatio: 1.5 };
-      },
+      (cluster) =>
+        whileWritten(
+          () => cluster.seeds(),
+          async () => {
+            const floor = await testbed.progress.step('Delete replicas by hand', () => replaceByHand(cluster));
+            const ours = await testbed.progress.step('Roll all pods', () => roll(cluster));
+            return { ours, floor, unit: 's', maxRatio: 1.5 };
+          },
+        ),
       kept,
     ),
 };

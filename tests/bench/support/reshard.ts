@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lab } from '@valkey-operator/lab';
-import { expectMap, expectText, parseClusterNodes, SLOT_COUNT } from '@valkey-operator/valkey';
+import { expectMap, expectText, type NodeAddress, parseClusterNodes, SLOT_COUNT } from '@valkey-operator/valkey';
 import { type BareCluster, createBarePods, findPods, formBareCluster } from '../../support/bare-cluster.ts';
 import { layIn } from '../../support/stock.ts';
 import { call, type Member, type TestCluster } from '../../support/test-cluster.ts';
@@ -54,7 +54,7 @@ export async function makeBare(
 ): Promise<{ sources: Member[]; target: Member }> {
   await createBarePods(lab, bare);
   await formBareCluster(lab, bare, 6);
-  const hosts = (await findPods(lab, bare.namespace, `app=${bare.name}`)).map(({ host }) => host);
+  const hosts = (await findBare(lab, bare)).map(({ host }) => host);
   const [first, seventh, eighth] = [hosts[0]!, hosts[6]!, hosts[7]!];
   for (const host of [seventh, eighth]) await call(host, ['CLUSTER', 'MEET', first, '6379']);
   const knowsAll = async (host: string) => (await readTable(host)).every(({ linkConnected }) => linkConnected);
@@ -70,6 +70,10 @@ export async function makeBare(
   const sources = members.filter(({ self }) => !self.slots.isEmpty);
   await layIn(sources, keys);
   return { sources, target: members[6]! };
+}
+
+export function findBare(lab: Lab, { namespace, name }: BareCluster): Promise<NodeAddress[]> {
+  return findPods(lab, namespace, `app=${name}`);
 }
 
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
