@@ -55,15 +55,17 @@ async function measureAll({ progress }: Testbed, cluster: TestCluster, load: Loa
       step.note(`gap ${Math.round(gap)} ms`);
       return gap;
     });
-  const planned: Record<string, number> = {};
-  const bare: number[] = [];
+  const gaps: { readonly name: string; readonly bare: number; readonly planned: number }[] = [];
   for (const [name, { what, make }] of Object.entries(changes)) {
-    bare.push(await measure('Bare failovers', failOverAll));
-    planned[name] = await measure(what, make);
+    const bare = await measure('Bare failovers', failOverAll);
+    gaps.push({ name, bare, planned: await measure(what, make) });
   }
-  const also = Object.entries(planned).map(([what, value]) => ({ what, value, unit: 'ms' }));
-  const ours = Math.max(...Object.values(planned));
-  return { ours, floor: Math.max(...bare), unit: 'ms', limit: LIMIT_MS, maxRatio: 1.5, also };
+  const also = gaps.flatMap(({ name, bare, planned }) => [
+    { what: name, value: planned, unit: 'ms' },
+    { what: `bare failovers before the ${name}`, value: bare, unit: 'ms' },
+  ]);
+  const [ours, floor] = [gaps.map(({ planned }) => planned), gaps.map(({ bare }) => bare)];
+  return { ours: Math.max(...ours), floor: Math.max(...floor), unit: 'ms', limit: LIMIT_MS, maxRatio: 1.5, also };
 }
 
 async function replaceAll(cluster: TestCluster, change: () => Promise<void>): Promise<void> {

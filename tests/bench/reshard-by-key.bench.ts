@@ -11,6 +11,8 @@ const namespace = 'bench-by-key';
 const KEYS = 200_000;
 const TAG = '8.1';
 const PLAIN = 'plain';
+/** What ours ask for by default. */
+const CPU = '100m';
 
 /**
  * How long it takes to move a quarter of all slots to a fourth shard where Valkey cannot do it by itself. The floor is
@@ -35,7 +37,7 @@ async function measure({ progress }: Testbed, cluster: TestCluster): Promise<Mea
       () => growOurs(cluster, async (sources) => (await countSlots(sources)) < SLOT_COUNT),
     ),
   );
-  const bare = { namespace, name: PLAIN, size: 8, tag: TAG, settings: await readPersistence(givers[0]!) };
+  const bare = { namespace, name: PLAIN, size: 8, tag: TAG, cpu: CPU, settings: await readPersistence(givers[0]!) };
   const { sources } = await progress.step('Make plain Valkeys', () => makeBare(cluster.lab, bare, KEYS));
   const floor = await progress.step('Rebalance by valkey-cli', () =>
     whileWritten(

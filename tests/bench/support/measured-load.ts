@@ -36,9 +36,10 @@ async function untilWritten(load: LoadProcess): Promise<void> {
   );
 }
 
-/** Ends the load. A figure of a cluster that has lost a confirmed write is none. */
+/** Ends the load. A figure of a cluster that has lost a confirmed write, or was asked to confirm none, is none. */
 async function stopWithoutLoss(load: LoadProcess): Promise<void> {
   const { shards } = await load.stop();
+  if (shards.some(({ waited }) => waited === 0)) throw new Error('of a shard no write was confirmed by its replicas');
   const lost = shards.reduce((sum, shard) => sum + shard.lost.waited, 0);
   if (lost > 0) throw new Error(`${lost} writes are lost that replicas had confirmed`);
 }
