@@ -89,6 +89,12 @@ describe('a changed setting', () => {
     expect(await lives()).toEqual(livesBefore);
   });
 
+  test('that Valkey refuses does not come in when the ConfigMap is made anew', async () => {
+    await lab.kubectl(['delete', 'configmap', 'tuned-config', '-n', namespace]);
+    await expect.poll(async () => (await kept())['maxmemory-policy'], POLL).toBe('allkeys-lru');
+    expect(await refusal()).toContain('refuses spec.config["maxmemory-policy"] = "as-you-like"');
+  });
+
   test.each([
     [
       'a name with a typo',

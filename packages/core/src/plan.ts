@@ -14,6 +14,7 @@ import { planForget } from './planners/forget.ts';
 import { planGates } from './planners/gates.ts';
 import { planIntroductions } from './planners/introduce.ts';
 import { planLabels } from './planners/labels.ts';
+import { planLostSettings } from './planners/lost-settings.ts';
 import { planNames } from './planners/names.ts';
 import { planOpenSlots } from './planners/open-slots.ts';
 import { planReplicas } from './planners/replicas.ts';
@@ -62,6 +63,7 @@ const changes: readonly Planner[] = [
   planBalance,
   planLeftoverClaims,
   planVolumes,
+  planLostSettings,
   planRefusedConfig,
   planRolledBack,
 ];

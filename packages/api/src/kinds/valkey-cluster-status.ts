@@ -102,6 +102,9 @@ const status = object('Detail of the cluster; written at most once a second and 
   effectiveSpec: anything(
     'The spec with all defaults, as last put into effect: a default that changes is shown against it before it acts.',
   ).optional(),
+  acceptedSettings: anything(
+    'The settings of Valkey that every node has accepted, with their hash: its ConfigMap is made anew from these.',
+  ).optional(),
   failedRoll: failedRoll.optional(),
   upgraded: upgraded.optional(),
   tls: tlsStatus.optional(),

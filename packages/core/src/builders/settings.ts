@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
+import { previousDetail } from '../previous-detail.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { childNames } from './names.ts';
 
@@ -40,29 +41,31 @@ export function settingsOfNode({ settings, nodes }: NodeSettings, pod: string): 
 }
 
 /**
- * Settings that are in effect: what the ConfigMap says, for nothing is written there that not every node has accepted.
- * Undefined when there is none, or when somebody has written into it.
+ * Settings that are in effect: what the ConfigMap says, for nothing is written there that not every node has accepted. When
+ * there is none, or when somebody has written into it, what the detail has recorded of it.
  */
-export function settingsInEffect({
-  cluster,
-  children,
-}: Pick<ClusterSnapshot, 'cluster' | 'children'>): NodeSettings | undefined {
-  const name = childNames(cluster.metadata.name).configMap;
-  const found = children.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
-  const settings = found && parseSettings(found);
-  return settings && hashSettings(settings) === settings.hash ? settings : undefined;
+export function settingsInEffect(snapshot: Pick<ClusterSnapshot, 'cluster' | 'children'>): NodeSettings | undefined {
+  const name = childNames(snapshot.cluster.metadata.name).configMap;
+  const found = snapshot.children.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
+  return (found && parseSettings(found)) ?? validateSettings(previousDetail(snapshot).acceptedSettings);
 }
 
 function parseSettings(configMap: ChildObject): NodeSettings | undefined {
   const text = (configMap['data'] as Record<string, string> | undefined)?.[SETTINGS_KEY];
   try {
-    const { hash, settings, nodes } = JSON.parse(text ?? '') as NodeSettings;
-    const isMap = (map: object) => Object.values(map).every((value) => typeof value === 'string');
-    const isValid = typeof hash === 'string' && isMap(settings) && Object.values(nodes ?? {}).every(isMap);
-    return isValid ? { hash, settings, ...(nodes && { nodes }) } : undefined;
+    return validateSettings(JSON.parse(text ?? ''));
   } catch {
     return undefined;
   }
+}
+
+function validateSettings(document: unknown): NodeSettings | undefined {
+  const { hash, settings, nodes } = (document ?? {}) as Partial<NodeSettings>;
+  const isMap = (map: unknown) =>
+    typeof map === 'object' && map !== null && Object.values(map).every((value) => typeof value === 'string');
+  if (!settings || !isMap(settings) || !Object.values(nodes ?? {}).every(isMap)) return undefined;
+  const content = { settings, ...(nodes && { nodes }) };
+  return hash === hashSettings(content) ? { hash, ...content } : undefined;
 }
 
 /** Frozen by a golden test: were this to change, an upgrade of the operator alone would restart every pod of the fleet. */

@@ -103,6 +103,47 @@ describe('a changed setting', () => {
   });
 });
 
+describe('the ConfigMap', () => {
+  const key = 'ConfigMap/demo-config';
+  const text = (cluster: SimulatedCluster) => JSON.stringify(cluster.children.get(key)?.['data']);
+  const refused = () => {
+    const cluster = bear();
+    for (const { refuses } of cluster.pods) refuses.add('as-you-like');
+    cluster.change(policy('as-you-like'));
+    for (let round = 0; round < 8; round += 1) cluster.reconcile(checkPlan(cluster));
+    return cluster;
+  };
+
+  it.each<[string, (cluster: SimulatedCluster) => void]>([
+    ['deleted', ({ children }) => children.delete(key)],
+    ['emptied', ({ children }) => children.set(key, { ...children.get(key)!, data: {} })],
+  ])('that is %s while settings are refused is made anew of those that were accepted', (_, tamper) => {
+    const cluster = refused();
+    const before = text(cluster);
+    tamper(cluster);
+    for (let round = 0; round < 4; round += 1) cluster.reconcile(checkPlan(cluster));
+    expect(text(cluster)).toBe(before);
+    expect(condition(cluster.reconcile(checkPlan(cluster)), 'Progressing')).toMatchObject({ reason: 'ConfigRejected' });
+  });
+
+  it('that is lost with the record of it is not made of what may have been refused', () => {
+    const cluster = refused();
+    const detail = cluster.children.get('ValkeyClusterStatus/demo-status')!;
+    const lose = () => {
+      cluster.children.delete(key);
+      cluster.children.set('ValkeyClusterStatus/demo-status', { ...detail, status: {} });
+    };
+    lose();
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(cluster.children.has(key)).toBe(false);
+    expect(condition(plan, 'Progressing').message).toMatch(/^ConfigMap demo-config does not hold the settings/);
+    cluster.change({ config: {} });
+    lose();
+    settle(cluster);
+    expect(settingsInEffect(cluster.snapshot())?.hash).toBe(buildSettings(cluster.spec).hash);
+  });
+});
+
 describe('settings', () => {
   it('are those of the spec on every node in the end, whatever changes meanwhile, whenever the operator is killed', () => {
     const value = fc.constantFrom('allkeys-lru', 'noeviction', 'volatile-ttl');

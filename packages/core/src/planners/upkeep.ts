@@ -1,11 +1,12 @@
 import { finalizer } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { buildChildren } from '../builders/children.ts';
-import { settingsInEffect } from '../builders/settings.ts';
+import { buildSettings, settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { compareChild } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
+import { recoverSettings } from './lost-settings.ts';
 import { findBroken } from './roll-failure.ts';
 
 /** What a cluster needs around its nodes, in the order in which the pods will ask for it. */
@@ -17,8 +18,9 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined) {
   // Until a roll begins, a pod that has to be made anew is made of what the others are made of.
   const template = isUnderWay(view, decision) ? roll.target : roll.good;
   const mayLackOne = isReplacing(view, decision) || isDraining(snapshot);
-  const settings = settingsToKeep(snapshot, topology, decision);
-  const children = buildChildren({ ...snapshot, replicas, settings, template, mayLackOne });
+  const settings = settingsToKeep(view, decision);
+  const wanted = buildChildren({ ...snapshot, replicas, settings, template, mayLackOne });
+  const children = wanted.filter(({ kind }) => kind !== 'ConfigMap' || settings);
   const issued = planCertificates(snapshot);
   const compared = children.map((child) => compareChild(withClaimTemplatesOf(child, snapshot), snapshot));
   const applied = compared.flatMap(({ apply }) => apply ?? []);
@@ -87,8 +89,9 @@ function findSurplusServices(children: readonly ChildObject[], snapshot: Cluster
 }
 
 /** Until the cluster is formed, what the spec asks for is what the nodes start with; then only what they have accepted. */
-function settingsToKeep(snapshot: ClusterSnapshot, { formed }: PlanView['topology'], decision: Decision | undefined) {
-  return decision?.settings ?? (formed ? settingsInEffect(snapshot) : undefined);
+function settingsToKeep(view: PlanView, decision: Decision | undefined) {
+  if (!view.topology.formed) return buildSettings(view.snapshot.spec);
+  return decision?.settings ?? settingsInEffect(view.snapshot) ?? recoverSettings(view);
 }
 
 /** They cannot be changed once they exist, and a write that tries is refused as a whole. */

@@ -7,6 +7,7 @@ import type {
   ValkeyClusterStatus,
 } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
+import { settingsInEffect } from '../builders/settings.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { findDisplaced } from '../displaced-slots.ts';
@@ -33,6 +34,7 @@ export function describeDetail(view: PlanView, upgraded: UpgradedImage | undefin
   const migrations = topology.members.flatMap((member) => describeMigration(view, member));
   const displaced = findDisplaced(view).map(({ slots, owner }) => ({ shard: owner.id, slots: listRanges(slots) }));
   const pods = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal);
+  const accepted = settingsInEffect(snapshot);
   return {
     observedGeneration: snapshot.cluster.metadata.generation,
     clusterType: 'cluster',
@@ -45,6 +47,7 @@ export function describeDetail(view: PlanView, upgraded: UpgradedImage | undefin
     ...(displaced.length > 0 && { displaced }),
     effectiveSpec: { ...specInEffect(view), ...topology.inEffect },
     ...withValues({ failedRoll: recordFailure(view), upgraded }),
+    ...(accepted && { acceptedSettings: { ...accepted } }),
   };
 }
 
