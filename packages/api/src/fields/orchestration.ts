@@ -63,7 +63,7 @@ export const cancelled = object('A change that was stopped. It is not begun agai
   kind,
   generation: integer('The generation of the spec that asked for the change.'),
   restartAt: text('The valkey.io/restart-at that asked for it.', { max: 64 }).optional(),
-  upgrade: text('The ValkeyUpgrade that asked for it.', { max: 253 }).optional(),
+  upgrade: text('The uid of the ValkeyUpgrade that asked for it.', { max: 253 }).optional(),
   why: choice('Who stopped it: a person, or a step that failed.', ['Requested', 'Failed']),
   request: text('The value of valkey.io/cancel that asked for it.', { max: 64 }).optional(),
 });

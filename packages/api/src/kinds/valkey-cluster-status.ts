@@ -82,6 +82,7 @@ const upgraded = object('The image that a ValkeyUpgrade has put into effect.', {
   name: text('Repository of the image.', { max: 512 }),
   tag: text('Tag of the image.', { max: 256 }),
   by: text('The ValkeyUpgrade.', { max: 253 }),
+  uid: text('Which object of that name it was.', { max: 64 }).optional(),
 });
 
 /** Steps kept in the log. */

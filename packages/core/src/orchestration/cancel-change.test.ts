@@ -55,7 +55,12 @@ describe('an upgrade that is cancelled', () => {
     const ask = (name: string): ValkeyUpgrade => {
       const { metadata, apiVersion } = cluster.cluster;
       const spec = { clusterRef: { name: metadata.name }, targetVersion: '9.1', rollbackOnFailure: true };
-      const upgrade = { apiVersion, kind: 'ValkeyUpgrade', metadata: { ...metadata, name }, spec } as ValkeyUpgrade;
+      const upgrade = {
+        apiVersion,
+        kind: 'ValkeyUpgrade',
+        metadata: { ...metadata, name, uid: name },
+        spec,
+      } as ValkeyUpgrade;
       cluster.upgrades.push(upgrade);
       return upgrade;
     };

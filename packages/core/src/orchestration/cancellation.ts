@@ -48,9 +48,11 @@ export function isInForce(snapshot: ClusterSnapshot, cancelled: Cancelled): bool
 
 /** What asks for changes beside the spec. */
 function readWishes(snapshot: ClusterSnapshot) {
+  const { uid, by } = upgradedImage(snapshot) ?? {};
   return {
     restartAt: snapshot.cluster.metadata.annotations?.[annotations.restartAt] || undefined,
-    upgrade: upgradedImage(snapshot)?.by || undefined,
+    // One that is made anew under its name is another wish.
+    upgrade: uid || by || undefined,
   };
 }
 

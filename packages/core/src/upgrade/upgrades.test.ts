@@ -15,7 +15,7 @@ function askFor(cluster: SimulatedCluster, name: string, spec: Partial<ValkeyUpg
   const upgrade: ValkeyUpgrade = {
     apiVersion,
     kind: 'ValkeyUpgrade',
-    metadata: { ...metadata, name, creationTimestamp, generation: 1 },
+    metadata: { ...metadata, name, uid: cluster.nextId('upgrade'), creationTimestamp, generation: 1 },
     spec: {
       clusterRef: { name: metadata.name },
       rollbackOnFailure: true,
@@ -72,6 +72,47 @@ describe('a ValkeyUpgrade', () => {
     cluster.change({ valkeyImage: image('9.2') });
     pass(cluster);
     expect(versions(cluster)).toEqual(['9.2']);
+  });
+
+  it('that is made anew under its name is another one', () => {
+    const cluster = bear(old);
+    const again = (targetVersion: string) => {
+      cluster.upgrades.length = 0;
+      const upgrade = askFor(cluster, 'up', { targetVersion });
+      pass(cluster);
+      return { phase: upgrade.status?.phase, versions: versions(cluster) };
+    };
+    expect(again('8.1')).toEqual({ phase: 'Succeeded', versions: ['8.1'] });
+    expect(again('9.1')).toEqual({ phase: 'Succeeded', versions: ['9.1'] });
+    // The same wish once more, as who applies a whole folder anew has it.
+    expect(again('9.1')).toEqual({ phase: 'Succeeded', versions: ['9.1'] });
+  });
+
+  it('that is made anew after it was cancelled is not cancelled too', () => {
+    const cluster = bear(old);
+    askFor(cluster, 'up', { targetVersion: '8.1' });
+    pass(cluster, 6);
+    cluster.annotate('cancel');
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['8.0']);
+    cluster.upgrades.length = 0;
+    askFor(cluster, 'up', { targetVersion: '9.1' });
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+  });
+
+  it('that an operator before this one has begun goes on', () => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'up', { targetVersion: '9.1' });
+    pass(cluster, 6);
+    const key = `ValkeyClusterStatus/${cluster.names.status}`;
+    const detail = cluster.children.get(key)!;
+    const { upgraded, ...status } = detail['status'] as { upgraded: Record<string, string> };
+    const { uid: _, ...known } = upgraded;
+    cluster.children.set(key, { ...detail, status: { ...status, upgraded: known } });
+    pass(cluster);
+    expect(upgrade.status?.phase).toBe('Succeeded');
+    expect(versions(cluster)).toEqual(['9.1']);
   });
 
   it('waits for the one before it', () => {

@@ -49,15 +49,20 @@ interface Step {
 }
 
 function follow(view: PlanView, upgrade: ValkeyUpgrade, kept: UpgradedImage | undefined): Step {
-  const { name } = upgrade.metadata;
   const phase = upgrade.status?.phase;
-  if (kept?.by === name) return watchRunning(view, kept);
+  if (kept && isWishOf(view, upgrade, kept)) return watchRunning(view, kept);
   if (phase === 'Running' && upgrade.status?.insteadOf !== writtenImage(view.snapshot)) {
     const message = 'spec.valkeyImage of the cluster was changed meanwhile, and counts.';
     return { news: { phase: 'Failed', reason: 'UpgradeRefused', message } };
   }
   if (phase === 'Running' || phase === 'RollingBack') return watchReturn(view);
   return start(view, upgrade);
+}
+
+/** It is the object that the image is of, or one that was made anew in its place and asks for the same. */
+function isWishOf(view: PlanView, upgrade: ValkeyUpgrade, kept: UpgradedImage): boolean {
+  const { name, uid } = upgrade.metadata;
+  return kept.uid === uid || (kept.by === name && formatImage(kept) === formatImage(targetOf(view, upgrade)));
 }
 
 function start(view: PlanView, upgrade: ValkeyUpgrade): Step {
@@ -70,7 +75,8 @@ function start(view: PlanView, upgrade: ValkeyUpgrade): Step {
   if (shortcoming || isBusy || isPaused(snapshot))
     return { news: { phase: 'Queued', reason: 'UpgradeQueued', message: `Waits until the cluster is well: ${why}` } };
   const { name: image, tag } = targetOf(view, upgrade);
-  const upgraded = { insteadOf: writtenImage(snapshot), name: image, tag, by: upgrade.metadata.name };
+  const { name: by, uid } = upgrade.metadata;
+  const upgraded = { insteadOf: writtenImage(snapshot), name: image, tag, by, uid };
   return { news: { phase: 'Queued', reason: 'UpgradeQueued', message: 'Begins.' }, upgraded };
 }
 
