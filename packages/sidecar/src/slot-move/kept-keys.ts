@@ -1,5 +1,6 @@
-import { ValkeyError } from '@valkey-operator/valkey';
+import { expectText, type SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
+import { MoveFailed } from './move.ts';
 
 /** A key as it was when it left. */
 export interface KeptKey {
@@ -10,30 +11,47 @@ export interface KeptKey {
   readonly expiresAt: number;
 }
 
+interface SentKey extends KeptKey {
+  /** The data that it went into. Others may lack it; from these only somebody who deleted it can have taken it. */
+  readonly history: string;
+}
+
 /**
  * A key that MIGRATE has moved is for a moment on the target alone: gone from the source, and not yet on a replica. Should the
  * target die in that moment, the key would be lost. So the sidecar of the source keeps it until the target has had an order
- * confirmed by its replicas that came after the key.
+ * confirmed by its replicas that came after the key. No longer: what is brought again could be something that was deleted.
  */
 export class KeptKeys {
-  readonly #bySlot = new Map<number, KeptKey[]>();
+  readonly #bySlot = new Map<number, SentKey[]>();
 
-  keep(slot: number, keys: readonly KeptKey[]): void {
-    this.#bySlot.set(slot, [...(this.#bySlot.get(slot) ?? []), ...keys]);
+  keep(slot: number, keys: readonly KeptKey[], history: string): void {
+    const sent = keys.map((key) => ({ ...key, history }));
+    this.#bySlot.set(slot, [...(this.#bySlot.get(slot) ?? []), ...sent]);
   }
 
   bytesOf(slot: number): number {
     return (this.#bySlot.get(slot) ?? []).reduce((sum, { name, dump }) => sum + name.length + dump.length, 0);
   }
 
-  /** The replicas of the target have what was kept of the slot. */
-  confirm(slot: number): void {
-    this.#bySlot.delete(slot);
+  /** The replicas of the target have what was kept of the slot: all, or what went into these data of its. */
+  confirm(slot: number, history?: string): void {
+    const others = (this.#bySlot.get(slot) ?? []).filter((key) => history !== undefined && key.history !== history);
+    if (others.length > 0) this.#bySlot.set(slot, others);
+    else this.#bySlot.delete(slot);
+  }
+
+  /** Of slots that are not on their way any more nothing is missing: they are with whoever has the keys. */
+  retain(onTheirWay: SlotSet): void {
+    for (const slot of this.#bySlot.keys()) if (!onTheirWay.has(slot)) this.#bySlot.delete(slot);
   }
 
   /** Brings what was kept of the slot to whoever is its target now. Where a key is, it is the newer one. */
-  async bringTo(target: Connection, slot: number, source: Connection): Promise<void> {
-    for (const key of this.#bySlot.get(slot) ?? []) if (!(await isThere(source, key.name))) await restore(target, key);
+  async bringTo(target: Connection, slot: number, source: Connection, history: string): Promise<void> {
+    const kept = this.#bySlot.get(slot) ?? [];
+    for (const [index, key] of kept.entries()) {
+      if (!(await isThere(source, key.name))) await restore(target, key);
+      kept[index] = { ...key, history };
+    }
   }
 
   /** The target is gone for good, and the slot stays where it was. */
@@ -41,6 +59,13 @@ export class KeptKeys {
     for (const key of this.#bySlot.get(slot) ?? []) await restore(source, key);
     this.confirm(slot);
   }
+}
+
+/** As Valkey calls it: another name after a restart, and when a replica took over, who may lack what was written last. */
+export async function readHistory(node: Connection): Promise<string> {
+  const [, name] = /^master_replid:(\w+)/m.exec(expectText(await node.call(['INFO', 'replication']))) ?? [];
+  if (name === undefined) throw new MoveFailed('the target does not say which data it has');
+  return name;
 }
 
 /** Of a slot that is open the source answers for the keys that it has, and sends clients elsewhere for the others. */

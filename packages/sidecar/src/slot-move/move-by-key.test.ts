@@ -56,36 +56,6 @@ describe('a move key by key', () => {
     });
   });
 
-  it('keeps what has left until the target has it confirmed, and brings it to the next one if it dies before', async () => {
-    let dies = true;
-    const target = (command: string) =>
-      dies && command.includes('NODE') ? new ValkeyError('NOREPLICAS the target dies here') : undefined;
-    await moving({ source: keyedValkey(), target }, async (mover, seen) => {
-      mover.begin(order, 'source');
-      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
-      dies = false;
-      seen.target.splice(0);
-      mover.begin(order, 'source');
-      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
-      const restored = ['ASKING', 'RESTORE key1 0 dump of key1 ABSTTL'];
-      expect(seen.target).toEqual(['CLUSTER SETSLOT 1 IMPORTING source', ...restored, 'CLUSTER SETSLOT 1 NODE target']);
-      seen.target.splice(0);
-      mover.begin(order, 'source');
-      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
-      expect(seen.target.join()).not.toContain('RESTORE');
-    });
-  });
-
-  it('brings what has left back to the source when the slot stays there', async () => {
-    const target = (command: string) => (command.includes('NODE') ? new ValkeyError('NOREPLICAS') : undefined);
-    await moving({ source: keyedValkey(), target }, async (mover, seen) => {
-      mover.begin(order, 'source');
-      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
-      await mover.bringBack([1]);
-      expect(seen.source.at(-1)).toBe('RESTORE key1 0 dump of key1 ABSTTL');
-    });
-  });
-
   it('moves a large key alone, and names it', async () => {
     const both: RespValue = ['small1', 'large1'];
     const script = (command: string): RespValue | undefined => {

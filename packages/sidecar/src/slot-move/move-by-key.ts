@@ -1,6 +1,6 @@
 import { expectArray, expectInteger, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
-import type { KeptKeys } from './kept-keys.ts';
+import { type KeptKey, readHistory } from './kept-keys.ts';
 import { MoveFailed, type MoveSlots, type MoveTools, TargetSilent } from './move.ts';
 import { Pace } from './pace.ts';
 
@@ -25,7 +25,7 @@ export const moveByKey: MoveSlots = async (tools, keys) => {
   const work = async () => {
     using source = await tools.openSource();
     using target = await tools.openTarget();
-    const ends = { source, target };
+    const ends = { source, target, history: await readHistory(target) };
     for (let slot = queue.shift(); slot !== undefined; slot = queue.shift()) {
       if (tools.stop.aborted) return;
       await moveSlot(slot, ends, tools, pace);
@@ -39,22 +39,30 @@ export const moveByKey: MoveSlots = async (tools, keys) => {
 interface Ends {
   readonly source: Connection;
   readonly target: Connection;
+  /** What the target has now goes into these data. */
+  readonly history: string;
 }
 
-async function moveSlot(slot: number, { source, target }: Ends, tools: MoveTools, pace: Pace): Promise<void> {
-  const { order, sourceId } = tools;
+async function moveSlot(slot: number, { source, target, history }: Ends, tools: MoveTools, pace: Pace): Promise<void> {
+  const { order, sourceId, kept } = tools;
   const set = (end: Connection, ...words: string[]) =>
     end.call(['CLUSTER', 'SETSLOT', String(slot), ...words], { timeoutMs: TIMEOUT_MS });
   // Valkey answers to any of these when the replicas have it, and with it all keys that came before.
-  const open = () => set(target, 'IMPORTING', sourceId);
+  const open = () => set(target, 'IMPORTING', sourceId).then(() => kept.confirm(slot, history));
   const isOpened = await open().then(() => true, unlessOwner);
   if (isOpened) {
     await set(source, 'MIGRATING', order.target.nodeId);
-    await tools.kept.bringTo(target, slot, source);
-    await empty(slot, source, tools, { pace, confirm: open });
-    await set(target, 'NODE', order.target.nodeId);
+    await kept.bringTo(target, slot, source, history);
+    try {
+      await empty(slot, { source, history }, tools, { pace, confirm: open });
+      await set(target, 'NODE', order.target.nodeId);
+    } catch (error) {
+      // Until the next attempt clients may delete what has left; by then it must be known to have arrived.
+      if (!tools.cancelled.aborted && !(error instanceof TargetSilent)) await open().catch(() => undefined);
+      throw error;
+    }
   }
-  tools.kept.confirm(slot);
+  kept.confirm(slot);
   await set(source, 'NODE', order.target.nodeId);
 }
 
@@ -70,13 +78,15 @@ interface Way {
   readonly confirm: () => Promise<unknown>;
 }
 
-async function empty(slot: number, source: Connection, tools: MoveTools, way: Way): Promise<void> {
+type From = Omit<Ends, 'target'>;
+
+async function empty(slot: number, from: From, tools: MoveTools, way: Way): Promise<void> {
   for (;;) {
     tools.cancelled.throwIfAborted();
     const count = way.pace.batchSize;
     const listing = ['CLUSTER', 'GETKEYSINSLOT', String(slot), String(count)];
-    const keys = expectArray(await source.call(listing, { binary: true })).filter((key) => Buffer.isBuffer(key));
-    if (keys.length > 0) await moveKeys(slot, keys, source, tools, way);
+    const keys = expectArray(await from.source.call(listing, { binary: true })).filter((key) => Buffer.isBuffer(key));
+    if (keys.length > 0) await moveKeys(slot, keys, from, tools, way);
     // None is added while the slot is open: where a key is not, clients are sent to the target.
     if (keys.length < count) return;
   }
@@ -85,20 +95,19 @@ async function empty(slot: number, source: Connection, tools: MoveTools, way: Wa
 async function moveKeys(
   slot: number,
   keys: readonly Buffer[],
-  source: Connection,
+  { source, history }: From,
   tools: MoveTools,
   { pace, confirm }: Way,
 ): Promise<void> {
+  const keep = (sent: readonly KeptKey[]) => tools.kept.keep(slot, sent, history);
   const large = await findLarge(source, keys);
   for (const [key, bytes] of large) {
     tools.onNotableKey(`${quote(key)} has ${Math.round(bytes / 1024 / 1024)} MiB`);
-    await pace.run(() => migrate(source, [key], tools, { slot: undefined, timeoutMs: LARGE_TIMEOUT_MS }));
+    await pace.run(() => migrate(source, [key], tools, { keep: undefined, timeoutMs: LARGE_TIMEOUT_MS }));
   }
   const others = keys.filter((key) => !large.has(key));
-  if (others.length > 0) await pace.run(() => migrate(source, others, tools, { slot, timeoutMs: MIGRATE_TIMEOUT_MS }));
-  if (tools.kept.bytesOf(slot) < KEPT_BYTES) return;
-  await confirm();
-  tools.kept.confirm(slot);
+  if (others.length > 0) await pace.run(() => migrate(source, others, tools, { keep, timeoutMs: MIGRATE_TIMEOUT_MS }));
+  if (tools.kept.bytesOf(slot) >= KEPT_BYTES) await confirm();
 }
 
 /** Which of the keys are large, and how large: pairs of numbers. One command however many there are. */
@@ -125,8 +134,8 @@ function unlessVanished(error: unknown): [] {
 }
 
 interface Migration {
-  /** Whose keys are kept until they are safe; none: they are too large for that. */
-  readonly slot: number | undefined;
+  /** What left is kept until it is safe; not if it is too large for that. */
+  readonly keep: ((sent: readonly KeptKey[]) => void) | undefined;
   readonly timeoutMs: number;
 }
 
@@ -135,13 +144,13 @@ async function migrate(
   source: Connection,
   keys: readonly Buffer[],
   tools: MoveTools,
-  { slot, timeoutMs }: Migration,
+  { keep, timeoutMs }: Migration,
 ): Promise<void> {
   const { ip, port } = tools.order.target;
   const command = ['MIGRATE', ip, String(port), '', '0', String(timeoutMs), 'REPLACE', 'KEYS', ...keys];
   try {
-    if (slot === undefined) await source.call(command, { timeoutMs: 2 * timeoutMs });
-    else await keepAndCall(source, command, keys, { kept: tools.kept, slot, timeoutMs: 2 * timeoutMs });
+    if (!keep) await source.call(command, { timeoutMs: 2 * timeoutMs });
+    else await keepAndCall(source, command, keys, { keep, timeoutMs: 2 * timeoutMs });
   } catch (error) {
     if (!(error instanceof ValkeyError)) throw error;
     if (error.code === 'IOERR') throw new TargetSilent(`the target does not answer: ${error.message}`);
@@ -152,7 +161,7 @@ async function migrate(
       throw new MoveFailed(`key ${quote(key)} cannot be moved: ${error.message}`);
     }
     // Which one it is shows when each goes alone.
-    for (const each of keys) await migrate(source, [each], tools, { slot, timeoutMs });
+    for (const each of keys) await migrate(source, [each], tools, { keep, timeoutMs });
   }
 }
 
@@ -161,7 +170,7 @@ async function keepAndCall(
   source: Connection,
   command: readonly (string | Buffer)[],
   keys: readonly Buffer[],
-  { kept, slot, timeoutMs }: { readonly kept: KeptKeys; readonly slot: number; readonly timeoutMs: number },
+  { keep, timeoutMs }: { readonly keep: NonNullable<Migration['keep']>; readonly timeoutMs: number },
 ): Promise<void> {
   const reads = keys.flatMap((key) => [
     ['DUMP', key],
@@ -176,8 +185,7 @@ async function keepAndCall(
     throw refusal.reason;
   }
   const replies = expectArray(await executed);
-  kept.keep(
-    slot,
+  keep(
     keys.flatMap((name, index) => {
       const [dump, expiry] = replies.slice(2 * index, 2 * index + 2);
       return Buffer.isBuffer(dump) ? [{ name, dump, expiresAt: Math.max(0, expectInteger(expiry)) }] : [];

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectText, parseClusterNodes, type SlotSet, ValkeyError } from '@valkey-operator/valkey';
+import { type ClusterNode, expectText, parseClusterNodes, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import { exponentialBackOff, type Connection } from '@valkey-operator/valkey/connection';
 import { countKeys, sumKeys } from './count-keys.ts';
 import { KeptKeys } from './kept-keys.ts';
@@ -118,7 +118,9 @@ export class SlotMover {
   ): Promise<void> {
     const { openSource, openTarget } = this.#options;
     using source = await openSource();
-    await assertAlive(source, order.target.nodeId);
+    const nodes = parseClusterNodes(expectText(await source.call(['CLUSTER', 'NODES'])));
+    assertAlive(nodes, order.target.nodeId);
+    this.#kept.retain(findOnTheirWay(nodes));
     const keys = await countKeys(source, order.slots);
     this.#update({ leftKeys: sumKeys(keys, order.slots), message: '' });
     const tools = {
@@ -157,10 +159,16 @@ export class SlotMover {
 }
 
 /** A replica may be about to take over from a node that is missed, and could not bring what that one gets from now on. */
-async function assertAlive(source: Connection, nodeId: string): Promise<void> {
-  const nodes = parseClusterNodes(expectText(await source.call(['CLUSTER', 'NODES'])));
+function assertAlive(nodes: readonly ClusterNode[], nodeId: string): void {
   const isMissed = nodes.some(({ id, health }) => id === nodeId && health !== 'ok');
   if (isMissed) throw new MoveFailed('the node that shall get the slots is taken for failed');
+}
+
+/** Its own slots of which some keys have left. */
+function findOnTheirWay(nodes: readonly ClusterNode[]): SlotSet {
+  const { openSlots = [], slots = SlotSet.empty } = nodes.find(({ myself }) => myself) ?? {};
+  const leaving = openSlots.filter(({ direction }) => direction === 'migrating');
+  return SlotSet.ofSlots(leaving.map(({ slot }) => slot)).intersection(slots);
 }
 
 function describeError(error: unknown): string {

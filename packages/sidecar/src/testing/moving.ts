@@ -11,7 +11,7 @@ export const WAIT = { timeout: 20_000 };
 async function startValkey(script: (command: string) => RespValue | undefined) {
   const commands: string[] = [];
   const valkey = new FakeValkey((command) => {
-    if (!/^(CLIENT|EVAL_RO|CLUSTER NODES)/.test(command)) commands.push(command);
+    if (!/^(CLIENT|EVAL_RO|INFO replication|CLUSTER NODES)/.test(command)) commands.push(command);
     return script(command) ?? defaultAnswer(command);
   });
   await valkey.start();
@@ -20,10 +20,17 @@ async function startValkey(script: (command: string) => RespValue | undefined) {
 
 function defaultAnswer(command: string): RespValue {
   if (command === 'CLUSTER NODES') return tableWith('master');
+  if (command === 'INFO replication') return historyOf('first');
   return command.startsWith('EVAL_RO') ? [] : 'OK';
 }
 
-export const tableWith = (flags: string) => `target 10.0.0.2:6379@16379 ${flags} - 0 0 4 connected\n`;
+/** What the source says of the target, and of its own slots: `open` has the words for those on their way. */
+export const tableWith = (flags: string, open = '') =>
+  `source 10.0.0.1:6379@16379 myself,master - 0 0 3 connected 0-99 ${open}\n` +
+  `target 10.0.0.2:6379@16379 ${flags} - 0 0 4 connected\n`;
+
+/** How Valkey calls its data: by another name once it has started anew, or a replica has taken over. */
+export const historyOf = (name: string) => `# Replication\r\nrole:master\r\nmaster_replid:${name}\r\n`;
 
 export function anOrder(change: Partial<MoveOrder> = {}): MoveOrder {
   return {
