@@ -13,7 +13,7 @@ export interface Effect {
   readonly isFailover?: boolean;
   readonly isDisruptive?: boolean;
   /** Slots that go from one pod to another; the text is for all of them together. */
-  readonly moved?: { readonly from: string; readonly to: string; readonly slots: SlotSet };
+  readonly moved?: SlotSet;
 }
 
 /** Seen from before it happens. Labels, certificates and introductions are nobody's concern. */
@@ -72,10 +72,8 @@ function describeCommand(cluster: SimulatedCluster, { pod, command, guard }: Nod
       return { text: `${pod} becomes a replica of ${podOf(command.primaryId)}` };
     case 'addSlots':
       return { text: `${pod} gets slots ${command.slots}` };
-    case 'moveSlots': {
-      const moved = { from: pod, to: podOf(command.target.nodeId), slots: SlotSet.parse(command.slots) };
-      return { text: 'Move slots until all shards have the same number', moved };
-    }
+    case 'moveSlots':
+      return { text: 'Move slots until all shards have the same number', moved: SlotSet.parse(command.slots) };
     case 'setConfig':
       return { text: `Set ${describeSettings(cluster, pod, command)} on every node` };
     case 'reset':

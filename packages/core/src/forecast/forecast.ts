@@ -2,7 +2,10 @@ import { annotations, type OrchestrationKind } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import type { Plan } from '../actions.ts';
 import { modelCluster } from '../simulation/model-cluster.ts';
+import { estimateKeys, listShares, type Share } from '../simulation/shares.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
+import { isOpen } from '../upgrade/upgrades.ts';
 import { describeEffect, type Effect } from './effects.ts';
 
 /** What the operator will do about a cluster, if nothing else happens (C15). */
@@ -15,7 +18,7 @@ export interface Forecast {
   readonly pods: readonly string[];
   readonly failovers: number;
   readonly slotsMoved: number;
-  /** By the share of a node's slots that move, and the keys it has. */
+  /** By the share of each primary's slots that move, and the keys it has. */
   readonly keysMoved: number;
   /** A pod or a primary is out of service for a moment. */
   readonly disruptive: boolean;
@@ -43,7 +46,7 @@ export function forecast(snapshot: ClusterSnapshot): Forecast {
     plan = model.reconcile(note);
     idle = plan.stages.length > 0 ? 0 : idle + 1;
   }
-  return summarize(snapshot, [...effects.values()], [...kinds], plan);
+  return summarize([...effects.values()], [...kinds], listShares(snapshot), listBlocks(snapshot, model, plan));
 }
 
 /** As if nobody had asked to wait: that is what the forecast is about. */
@@ -57,8 +60,8 @@ function withoutHolds(snapshot: ClusterSnapshot): ClusterSnapshot {
   };
 }
 
-function isDone({ stages, stayConnected }: Plan): boolean {
-  return stages.length === 0 && !stayConnected;
+function isDone({ stages, stayConnected, upgrades = [] }: Plan): boolean {
+  return stages.length === 0 && !stayConnected && !upgrades.some(isOpen);
 }
 
 /** What is said again is done again only because the model takes its time; slots between two pods are one step. */
@@ -66,37 +69,38 @@ function add(effects: Map<string, Effect>, effect: Effect | undefined): void {
   if (!effect) return;
   const { moved, text } = effect;
   const known = effects.get(text)?.moved;
-  effects.set(
-    text,
-    moved && known ? { ...effect, moved: { ...moved, slots: moved.slots.union(known.slots) } } : effect,
+  effects.set(text, moved && known ? { ...effect, moved: moved.union(known) } : effect);
+}
+
+/** Why it has not come to its end, and which upgrades have come to a bad one. */
+function listBlocks(snapshot: ClusterSnapshot, { upgrades }: SimulatedCluster, last: Plan): string[] {
+  const { conditions = [] } = isDone(last) ? {} : last.status;
+  const blocks = conditions.filter(
+    ({ type, status }) => (type === 'Degraded' && status === 'True') || (type === 'Ready' && status === 'False'),
   );
+  const asked = new Set((snapshot.upgrades ?? []).filter(isOpen).map(({ metadata }) => metadata.name));
+  const stuck = upgrades
+    .filter(({ metadata, status }) => asked.has(metadata.name) && status?.phase !== 'Succeeded')
+    .flatMap(({ status }) => status?.conditions ?? []);
+  return [...new Set([...blocks, ...stuck].map(({ message }) => message))];
 }
 
 function summarize(
-  snapshot: ClusterSnapshot,
   effects: readonly Effect[],
   kinds: readonly OrchestrationKind[],
-  last: Plan,
+  shares: readonly Share[],
+  blockedBy: readonly string[],
 ): Forecast {
-  const moves = effects.flatMap(({ moved }) => moved ?? []);
+  const moved = effects.reduce((all, effect) => all.union(effect.moved ?? SlotSet.empty), SlotSet.empty);
   const pods = new Set(effects.flatMap((effect) => effect.pods ?? []));
-  const blocks = (last.status.conditions ?? []).filter(
-    ({ type, status }) => (type === 'Degraded' && status === 'True') || (type === 'Ready' && status === 'False'),
-  );
   return {
     kinds,
-    steps: effects.map(({ text, moved }) => (moved ? `${text}: ${moved.slots.count} slots` : text)),
+    steps: effects.map((effect) => (effect.moved ? `${effect.text}: ${effect.moved.count} slots` : effect.text)),
     pods: [...pods].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })),
     failovers: effects.filter(({ isFailover }) => isFailover).length,
-    slotsMoved: moves.reduce((all, { slots }) => all.union(slots), SlotSet.empty).count,
-    keysMoved: Math.round(moves.reduce((sum, move) => sum + estimateKeys(snapshot, move), 0)),
+    slotsMoved: moved.count,
+    keysMoved: estimateKeys(shares, moved),
     disruptive: effects.some(({ isDisruptive }) => isDisruptive),
-    blockedBy: isDone(last) ? [] : [...new Set(blocks.map(({ message }) => message))],
+    blockedBy,
   };
-}
-
-function estimateKeys({ pods }: ClusterSnapshot, { from, slots }: NonNullable<Effect['moved']>): number {
-  const source = pods.find(({ name }) => name === from)?.report;
-  const owned = SlotSet.parse(source?.cluster?.slots ?? '').count;
-  return owned === 0 ? 0 : ((source?.memory?.keys ?? 0) * slots.count) / owned;
 }

@@ -3,6 +3,8 @@ import type { Plan as StatusPlan } from '@valkey-operator/api';
 import type { Plan } from '../actions.ts';
 import { planCluster } from '../plan.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
+import { isPaused } from '../status/paused.ts';
+import { isOpen } from '../upgrade/upgrades.ts';
 import { forecast } from './forecast.ts';
 
 /** What the schema of the status has room for. */
@@ -14,7 +16,9 @@ const MAX_PODS = 100;
 export function planAhead(snapshot: ClusterSnapshot): Plan {
   const plan = planCluster(snapshot);
   const { orchestration, pendingOrchestrations = [] } = plan.status;
-  const isWaiting = orchestration === undefined && pendingOrchestrations.length > 0;
+  // An upgrade waits for a paused cluster before it is an operation.
+  const isQueued = isPaused(snapshot) && plan.upgrades?.some(isOpen) === true;
+  const isWaiting = orchestration === undefined && (pendingOrchestrations.length > 0 || isQueued);
   if (!isWaiting || snapshot.pods.length > MAX_PODS) return plan;
   return { ...plan, status: { ...plan.status, plan: foresee(snapshot, plan) } };
 }
@@ -42,15 +46,23 @@ function describe(snapshot: ClusterSnapshot): StatusPlan {
   };
 }
 
-/** Of what the forecast depends on, without what changes all the time. */
-function digest({ spec, cluster, pods }: ClusterSnapshot): string {
-  const nodes = pods.map(({ uid, report, deletionTimestamp }) => {
+/** Of what the forecast depends on, without what changes all the time; of what grows with every write, the rough size. */
+function digest({ spec, cluster, pods, claims, upgrades = [] }: ClusterSnapshot): string {
+  const nodes = pods.map(({ uid, deletionTimestamp, report }) => {
     const { nodeId, role, primaryId, slots } = report?.cluster ?? {};
-    return [uid, deletionTimestamp, report?.process.state, nodeId, role, primaryId, slots];
+    const { usedBytes, maxBytes, keys, expiringHashes } = (role === 'primary' && report?.memory) || {};
+    const memory = [maxBytes, roughly(usedBytes), roughly(keys), (expiringHashes ?? 0) > 0];
+    return [uid, deletionTimestamp, report?.process.state, nodeId, role, primaryId, slots, memory];
   });
+  const volumes = claims.map(({ ordinal, storage, expandable }) => [ordinal, storage, expandable]);
+  const asked = upgrades.filter(isOpen).map((upgrade) => [upgrade.metadata.name, upgrade.spec]);
   const { annotations } = cluster.metadata;
   return createHash('sha256')
-    .update(JSON.stringify([spec, annotations, nodes]))
+    .update(JSON.stringify([spec, annotations, nodes, volumes, asked]))
     .digest('hex')
     .slice(0, 16);
+}
+
+function roughly(count: number | undefined): string | undefined {
+  return count?.toPrecision(2);
 }

@@ -1,4 +1,4 @@
-import { SlotSet } from '@valkey-operator/valkey';
+import { parseMemorySize, SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction, NodeGuard } from '../actions.ts';
 import type { NodeSettings } from '../builders/settings.ts';
 import { obeyMove } from './simulated-moves.ts';
@@ -45,7 +45,7 @@ export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command
       Object.assign(node, { ...freshIdentity(command.hard ? cluster.nextId('node') : node.id), data: SlotSet.empty });
       return true;
     case 'setConfig':
-      return setConfig(pod, command);
+      return setConfig(cluster, pod, command);
     case 'moveSlots':
     case 'cancelMove':
     case 'closeSlots':
@@ -60,12 +60,15 @@ export function runCommand(cluster: SimulatedCluster, pod: RunningPod, { command
   }
 }
 
-function setConfig(pod: RunningPod, { settings, hash }: NodeSettings): boolean {
+function setConfig({ memory }: SimulatedCluster, pod: RunningPod, { settings, hash }: NodeSettings): boolean {
   const [refused] = Object.entries(settings).filter(([, value]) => pod.refuses.has(value));
   const message = refused && `CONFIG SET failed (possibly related to argument '${refused[0]}') - no such value`;
   pod.rejected = message ? { hash, message } : undefined;
-  if (!message) pod.settings = { settings, hash };
-  return !message;
+  if (message) return false;
+  const limit = settings['maxmemory'];
+  if (limit !== pod.settings.settings['maxmemory']) memory.limit(pod.ordinal, parseMemorySize(limit ?? '') ?? 0);
+  pod.settings = { settings, hash };
+  return true;
 }
 
 function meet({ bus }: SimulatedCluster, pod: RunningPod, { nodeId, ip }: { nodeId: string; ip: string }): boolean {

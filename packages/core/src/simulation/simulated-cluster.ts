@@ -25,20 +25,15 @@ import type {
 import { applyAction } from './apply-action.ts';
 import type { SimulationOptions } from './simulation-options.ts';
 import { SimulatedBus } from './simulated-bus.ts';
-import { freshIdentity, type Identity } from './simulated-node.ts';
+import { SimulatedMemory } from './simulated-memory.ts';
+import { freshIdentity } from './simulated-node.ts';
 import { moveSlots } from './simulated-moves.ts';
 import { isRunning, noSettings, readSettings, type RunningPod, type SimulatedPod, viewPod } from './simulated-pod.ts';
-
-export interface Volume {
-  identity: Identity | undefined;
-  data: SlotSet;
-  storage: string;
-}
+import { claimedSize, emptyVolume, viewClaims, type Volume, type VolumeTraits } from './simulated-volumes.ts';
 
 type StatefulSetSpec = { readonly template?: ReturnType<typeof buildPodTemplate> };
 
 const TICK_MS = 1000;
-const FIRST_SIZE = '1Gi';
 /** A sidecar starts a primary that has its data when nobody took over for this long. */
 const GATE_BOUND_MS = 20_000;
 
@@ -74,12 +69,14 @@ export class SimulatedCluster {
   readonly homes = new Map<number, KubernetesNodeView>();
   /** Before each name that it gives, so that none is one of another's. */
   origin = '';
-  readonly #memory: Pick<SimulatedPod, 'usedBytes' | 'maxBytes'>;
+  readonly memory: SimulatedMemory;
+  /** Of volumes that are made from now on. */
+  newVolumes: VolumeTraits = { expandable: true };
   #serial = 0;
 
   constructor(options: SimulationOptions = {}) {
     const { shards = 3, replicas = 1, zones = 3, nodesPerZone = 1, spec = {} } = options;
-    this.#memory = { usedBytes: options.usedBytes ?? 1_000_000, maxBytes: options.maxBytes ?? 0 };
+    this.memory = new SimulatedMemory({ usedBytes: options.usedBytes ?? 1_000_000, maxBytes: options.maxBytes ?? 0 });
     this.kubernetesNodes = Array.from({ length: zones * nodesPerZone }, (_, index) => ({
       name: `node-${index % zones}-${Math.floor(index / zones)}`,
       zone: `zone-${index % zones}`,
@@ -123,10 +120,11 @@ export class SimulatedCluster {
 
   /** What the StatefulSet asks for. */
   get podCount(): number {
-    const statefulSet = this.children.get(`StatefulSet/${this.names.statefulSet}`)?.['spec'] as
-      | { replicas: number }
-      | undefined;
-    return statefulSet?.replicas ?? 0;
+    return (this.#statefulSet?.['spec'] as { replicas: number } | undefined)?.replicas ?? 0;
+  }
+
+  get #statefulSet(): ChildObject | undefined {
+    return this.children.get(`StatefulSet/${this.names.statefulSet}`);
   }
 
   nextId(kind: string): string {
@@ -143,16 +141,8 @@ export class SimulatedCluster {
       upgrades: this.upgrades,
       operator: { ...this.operator, term: this.term },
       children: [...this.children.values()],
-      pods: this.pods.map((pod) => viewPod(pod, this.now, this.#dataState(pod))),
-      claims: Array.from(this.volumes, ([ordinal, { storage }]) => ({
-        name: this.names.claim(ordinal),
-        uid: `claim-${ordinal}`,
-        ordinal,
-        storage,
-        capacity: storage,
-        expandable: true,
-        phase: 'Bound',
-      })),
+      pods: this.pods.map((pod) => viewPod(pod, this.now, this.#viewStock(pod))),
+      claims: viewClaims(this.volumes, (ordinal) => this.names.claim(ordinal)),
       kubernetesNodes: this.kubernetesNodes,
       certificates: this.certificates,
       failures: this.failures,
@@ -228,7 +218,7 @@ export class SimulatedCluster {
   }
 
   volume(ordinal: number): Volume {
-    const found = this.volumes.get(ordinal) ?? { identity: undefined, data: SlotSet.empty, storage: FIRST_SIZE };
+    const found = this.volumes.get(ordinal) ?? emptyVolume(claimedSize(this.#statefulSet), this.newVolumes);
     this.volumes.set(ordinal, found);
     return found;
   }
@@ -252,10 +242,10 @@ export class SimulatedCluster {
     };
   }
 
-  #dataState({ ordinal }: SimulatedPod): NodeView['dataState'] {
+  #viewStock({ ordinal, node }: SimulatedPod): Pick<NodeView, 'dataState' | 'memory'> {
     const { identity, data } = this.volumes.get(ordinal) ?? {};
-    if (data && !data.isEmpty) return 'present';
-    return identity ? 'identity-only' : 'empty';
+    const dataState = data && !data.isEmpty ? 'present' : identity ? 'identity-only' : 'empty';
+    return { dataState, ...(node && { memory: this.memory.view(ordinal, node.data) }) };
   }
 
   get #detail(): ValkeyClusterStatus['status'] {
@@ -287,8 +277,7 @@ export class SimulatedCluster {
     const home = this.homes.get(ordinal) ?? this.kubernetesNodes[ordinal % this.kubernetesNodes.length];
     const { name: kubernetesNode = '', zone = '' } = home ?? {};
     const name = this.names.pod(ordinal);
-    const { template } = (this.children.get(`StatefulSet/${this.names.statefulSet}`)?.['spec'] ??
-      {}) as StatefulSetSpec;
+    const { template } = (this.#statefulSet?.['spec'] ?? {}) as StatefulSetSpec;
     const image = template?.spec.containers[0]?.image ?? '';
     return {
       name,
@@ -298,7 +287,6 @@ export class SimulatedCluster {
       ip: this.nextId('ip'),
       kubernetesNode,
       zone,
-      ...this.#memory,
       process: 'absent',
       gatedSince: 0,
       node: undefined,
@@ -341,10 +329,9 @@ export class SimulatedCluster {
     for (const { node, ordinal } of this.pods.filter(isRunning)) {
       const { id, epoch, role, primaryId, slots, table, data } = node;
       const copy = new Map(Array.from(table, ([key, line]) => [key, { ...line }]));
-      const { storage } = this.volume(ordinal);
       const open = { importing: new Map(node.importing), migrating: new Map(node.migrating) };
       const identity = { id, epoch, role, primaryId, slots, ...open, table: copy };
-      this.volumes.set(ordinal, { storage, identity, data });
+      Object.assign(this.volume(ordinal), { identity, data });
     }
   }
 }

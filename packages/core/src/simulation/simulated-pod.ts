@@ -10,8 +10,6 @@ export interface SimulatedPod {
   readonly ip: string;
   readonly kubernetesNode: string;
   readonly zone: string;
-  readonly usedBytes: number;
-  readonly maxBytes: number;
   /** `absent`: it has not been started in this pod yet. */
   process: 'running' | 'gated' | 'down' | 'absent';
   gatedSince: number;
@@ -46,8 +44,8 @@ export function isRunning(pod: SimulatedPod): pod is RunningPod {
 }
 
 /** The pod as the operator sees it: with the last report that reached it. */
-export function viewPod(pod: SimulatedPod, now: number, dataState: NodeView['dataState']): PodView {
-  if (pod.heard) pod.lastReport = viewNode(pod, now, dataState);
+export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): PodView {
+  if (pod.heard) pod.lastReport = viewNode(pod, now, stock);
   const { name, uid, ordinal, ip, kubernetesNode, zone, labels, annotations, createdAt } = pod;
   const waiting = { container: 'valkey', reason: 'ImagePullBackOff', message: `no image ${pod.image}` };
   return {
@@ -69,7 +67,7 @@ export function viewPod(pod: SimulatedPod, now: number, dataState: NodeView['dat
   };
 }
 
-function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState']): NodeView {
+function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): NodeView {
   const { node, process } = pod;
   const isReady = node?.role === 'primary' ? !node.slots.isEmpty : node?.linkUp === true;
   const gate = { reason: 'REPLICA_MAY_HAVE_MORE_DATA', message: 'held', since: pod.gatedSince };
@@ -91,7 +89,6 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
         syncedOnce: node.syncedOnce,
       },
       ...(node.move && { move: node.move }),
-      memory: { usedBytes: pod.usedBytes, maxBytes: pod.maxBytes, keys: node.data.count },
     }),
     config: {
       runningHash: pod.settings.hash,
@@ -100,7 +97,7 @@ function viewNode(pod: SimulatedPod, now: number, dataState: NodeView['dataState
       restartFor: waitsForRestart(pod),
       ...(pod.rejected && { rejected: pod.rejected }),
     },
-    dataState,
+    ...stock,
     ready: isReady,
     message: '',
   };

@@ -23,9 +23,7 @@ const OPEN = new Set([undefined, 'Queued', 'Running', 'RollingBack']);
  * Running without its image has been taken back.
  */
 export function followUpgrades(view: PlanView): UpgradesOutcome {
-  const open = (view.snapshot.upgrades ?? [])
-    .filter(({ status }) => OPEN.has(status?.phase))
-    .toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
+  const open = (view.snapshot.upgrades ?? []).filter(isOpen).toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
   const [current, ...others] = open;
   const kept = upgradedImage(view.snapshot);
   if (!current) return { statuses: [], upgraded: kept };
@@ -41,6 +39,11 @@ export function followUpgrades(view: PlanView): UpgradesOutcome {
     ],
     upgraded: upgraded === 'none' ? undefined : upgraded,
   };
+}
+
+/** It waits, or is under way. */
+export function isOpen({ status }: Pick<ValkeyUpgrade, 'status'>): boolean {
+  return OPEN.has(status?.phase);
 }
 
 interface Step {
