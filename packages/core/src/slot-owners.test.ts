@@ -5,7 +5,11 @@ import { bear, condition } from './testing/settle.ts';
 import { deriveTopology } from './topology.ts';
 
 /** The first shard has just given these slots to the second, of which that one has not told yet. */
-function justGiven(snapshot: ClusterSnapshot, change: (target: NodeView) => Partial<NodeView>): ClusterSnapshot {
+function justGiven(
+  snapshot: ClusterSnapshot,
+  change: (target: NodeView) => Partial<NodeView>,
+  overForMs = 300,
+): ClusterSnapshot {
   const [{ primary: source }, { primary: target }] = deriveTopology(snapshot).shards as [Shard, Shard];
   const move: SlotMoveView = {
     state: 'done',
@@ -15,6 +19,7 @@ function justGiven(snapshot: ClusterSnapshot, change: (target: NodeView) => Part
     movedKeys: 0,
     leftKeys: 0,
     elapsedMs: 100,
+    overForMs,
     failures: 0,
     message: '',
     notableKeys: [],
@@ -31,12 +36,19 @@ function justGiven(snapshot: ClusterSnapshot, change: (target: NodeView) => Part
 }
 type Shard = ReturnType<typeof deriveTopology>['shards'][number];
 
+function withoutTheLast10({ cluster }: NodeView): Partial<NodeView> {
+  const [first, last] = cluster!.slots.split('-').map(Number) as [number, number];
+  return { cluster: { ...cluster!, slots: `${first}-${last - 9}` } };
+}
+
 it('slots that a source has given away, and of which their target tells later, have an owner', () => {
-  const snapshot = justGiven(bear().snapshot(), ({ cluster }) => {
-    const [first, last] = cluster!.slots.split('-').map(Number) as [number, number];
-    return { cluster: { ...cluster!, slots: `${first}-${last - 9}` } };
-  });
+  const snapshot = justGiven(bear().snapshot(), withoutTheLast10);
   expect(condition(planCluster(snapshot), 'Ready')).toMatchObject({ status: 'True' });
+});
+
+it('slots that a source has given away, and that their target still does not call its own, have none', () => {
+  const snapshot = justGiven(bear().snapshot(), withoutTheLast10, 11_000);
+  expect(condition(planCluster(snapshot), 'Ready')).toMatchObject({ status: 'False', reason: 'SlotsUncovered' });
 });
 
 it('a primary that has not told of its first slots yet is no reason to worry', () => {

@@ -3,11 +3,17 @@ import type { KnownNodeView } from './snapshot.ts';
 import type { Member } from './topology.ts';
 
 /**
+ * So long after a move the word of its source counts for who has the slots, should their new owner not have told of them. By
+ * then it has: a slot that it still does not call its own has been lost between the two, and needs an owner.
+ */
+const GIVEN_MS = 10_000;
+
+/**
  * Who owns what. A member's own word counts before what others say of silent nodes, and of two that claim a slot the one
  * with the later configuration epoch has it, as among Valkey nodes. Epoch 0 is no decision of the cluster but a node's own
  * idea, such as that of one that has found keys without an owner: it counts last.
  */
-export function resolveOwners(members: readonly Member[]): Map<string, SlotSet> {
+export function resolveOwners(members: readonly Member[], now: number): Map<string, SlotSet> {
   const own = members
     .filter(({ cluster }) => cluster.role === 'primary')
     .map(({ id, slots, cluster }) => ({ id, slots, epoch: cluster.configEpoch }));
@@ -22,7 +28,8 @@ export function resolveOwners(members: readonly Member[]): Map<string, SlotSet> 
       const target = members.find((member) => member.id === id);
       return target && (target.report.receivedAt < receivedAt || target.cluster.configEpoch < configEpoch);
     };
-    return move ? cluster.nodes.filter(isNews).map(toClaim) : [];
+    const isRecent = move?.state === 'running' || (move?.overForMs ?? 0) + now - receivedAt <= GIVEN_MS;
+    return move && isRecent ? cluster.nodes.filter(isNews).map(toClaim) : [];
   });
   const decided = own.filter(({ epoch }) => epoch > 0);
   const assumed = own.filter(({ epoch }) => epoch === 0);

@@ -191,6 +191,8 @@ export interface SlotMoveView {
   readonly movedKeys: number;
   readonly leftKeys: number;
   readonly elapsedMs: number;
+  /** Since its end. */
+  readonly overForMs?: number;
   /** In a row. The sidecar waits the longer the more there were. */
   readonly failures: number;
   readonly message: string;

@@ -91,7 +91,7 @@ export function deriveTopology(snapshot: ClusterSnapshot): Topology {
   const domain = `.${childNames(name).headlessService}.${namespace}.svc`;
   const members = pods.map((pod) => toMember(pod, now)).filter((member) => member !== undefined);
   const byId = new Map(members.map((member) => [member.id, member]));
-  const owned = resolveOwners(members);
+  const owned = resolveOwners(members, now);
   const expectation = expectedPods(snapshot, owned.size);
   const missing = findMissing(snapshot, expectation, members);
   const allKnown = missing.length === 0 && members.every(({ report }) => report.live);

@@ -199,6 +199,7 @@ function describeMove(move: MoveProgress): MessageInitShape<typeof SlotMoveSchem
     movedKeys: BigInt(move.movedKeys),
     leftKeys: BigInt(move.leftKeys),
     elapsed: durationFromMs(move.elapsedMs),
+    ...(move.overForMs !== undefined && { overFor: durationFromMs(move.overForMs) }),
     failures,
     message,
     notableKeys: [...notableKeys],

@@ -52,6 +52,7 @@ describe('a ValkeyUpgrade on a paused cluster', () => {
       metadata: {
         ...metadata,
         name: `to-${targetVersion}`,
+        uid: cluster.nextId('upgrade'),
         generation: 1,
         creationTimestamp: new Date(cluster.now + cluster.upgrades.length).toISOString(),
       },

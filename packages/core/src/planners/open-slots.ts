@@ -4,6 +4,7 @@ import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
 import { nameOf } from '../quorum.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, SilentNode, Topology } from '../topology.ts';
+import { keepOneWay } from './one-way.ts';
 import { findRunningMoves, orderMove } from './slot-moves.ts';
 import { describeWaiting } from './slot-takers.ts';
 
@@ -31,7 +32,8 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   const open = findOpenSlots(topology);
   if (open.length === 0) return undefined;
   const verdicts = open.map((each) => ({ ...each, verdict: judge(topology, each) }));
-  const moves = mergeMoves(verdicts.flatMap(({ verdict }) => verdict.finish ?? []));
+  const wanted = mergeMoves(verdicts.flatMap(({ verdict }) => verdict.finish ?? []));
+  const moves = keepOneWay(wanted, findRunningMoves(topology));
   const over = verdicts.filter(({ verdict }) => verdict === OVER);
   const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
   const names = Array.from(new Set(verdicts.flatMap(({ verdict }) => verdict.awaits ?? [])), nameOf);

@@ -14,6 +14,7 @@ import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
 import { knows } from './introduce.ts';
 import { describeMoves, estimateKeys } from './move-progress.ts';
+import { keepOneWay } from './one-way.ts';
 import { describeWaiting, whyNotYet } from './slot-takers.ts';
 
 /** A move that its source has begun, or that somebody else has. */
@@ -61,7 +62,7 @@ export function planMoves(view: PlanView): Decision | undefined {
     .map((move) => ({ ...move, slots: move.slots.difference(arriving) }))
     .filter(({ slots }) => !slots.isEmpty)
     .filter(({ from, to }) => !running.some((move) => move.from === from || (isGentle && move.to === to)));
-  const fromEach = firstOfEach('from', idle);
+  const fromEach = firstOfEach('from', keepOneWay(idle, running));
   const begin = isGentle ? firstOfEach('to', fromEach) : fromEach;
   const keysAtOnce = isGentle ? AT_ONCE.gently : AT_ONCE.quickly;
   const orders = begin.flatMap((move) => orderMove(topology, move, { keysAtOnce }));

@@ -43,6 +43,7 @@ function beginMove(
 export function moveSlots(bus: SimulatedBus): void {
   for (const source of bus.nodes) {
     const { move } = source;
+    if (move && move.state !== 'running') source.move = { ...move, overForMs: (move.overForMs ?? 0) + 1000 };
     if (move?.state !== 'running') continue;
     const target = bus.nodes.find(({ id }) => id === move.targetId);
     const isPossible = source.role === 'primary' && target?.role === 'primary' && knowEachOther(source, target);

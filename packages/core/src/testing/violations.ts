@@ -15,6 +15,7 @@ export function findViolations(cluster: SimulatedCluster, { stages }: Plan): str
     ...commands.flatMap((action) => findHarm(cluster, action)),
     ...(disruptions > 1 ? [`${disruptions} disruptions at once`] : []),
     ...findLoss(cluster, actions),
+    ...findContraryMoves(cluster, commands),
     ...actions.flatMap((action) => {
       if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return [];
       const { replicas } = action.object['spec'] as { replicas: number };
@@ -38,6 +39,20 @@ function findLoss(cluster: SimulatedCluster, actions: readonly Action[]): string
       : []),
     ...followed.map(({ name }) => `${name} is primary, has a replica, and would go`),
   ];
+}
+
+/** A node that slots arrive at claims what it has just given away, should it not have heard of that. */
+function findContraryMoves(cluster: SimulatedCluster, actions: readonly NodeAction[]): string[] {
+  const running = cluster.nodes.flatMap(({ id, move }) =>
+    move?.state === 'running' ? [{ from: id, to: move.targetId }] : [],
+  );
+  const ordered = actions.flatMap(({ pod, command }) => {
+    const from = cluster.pods.find(({ name }) => name === pod)?.node?.id;
+    return command.do === 'moveSlots' && from !== undefined ? [{ from, to: command.target.nodeId }] : [];
+  });
+  return ordered
+    .filter(({ from, to }) => [...running, ...ordered].some((other) => other.from === to || other.to === from))
+    .map(({ from, to }) => `slots would move from ${from} to ${to} while others move the other way`);
 }
 
 function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction): string[] {

@@ -134,7 +134,7 @@ function isExport(nodeId: string): (migration: SlotMigration) => boolean {
   return ({ sourceId, state }) => sourceId === nodeId && !ENDED.includes(state);
 }
 
-function toMove({ state, movedKeys, leftKeys, elapsed, ...move }: SlotMove): SlotMoveView {
+function toMove({ state, movedKeys, leftKeys, elapsed, overFor, ...move }: SlotMove): SlotMoveView {
   const { targetId, slots, movedSlots, failures, message, notableKeys } = move;
   return {
     state: MOVE_STATES[state] ?? 'unknown',
@@ -144,6 +144,7 @@ function toMove({ state, movedKeys, leftKeys, elapsed, ...move }: SlotMove): Slo
     movedKeys: Number(movedKeys),
     leftKeys: Number(leftKeys),
     elapsedMs: elapsed ? durationMs(elapsed) : 0,
+    ...(overFor && { overForMs: durationMs(overFor) }),
     failures,
     message,
     notableKeys,

@@ -17,6 +17,8 @@ export interface MoveProgress {
   readonly movedKeys: number;
   readonly leftKeys: number;
   readonly elapsedMs: number;
+  /** Since its end. */
+  readonly overForMs?: number;
   /** In a row, to this target. */
   readonly failures: number;
   readonly message: string;
@@ -42,6 +44,7 @@ export class SlotMover {
   readonly #options: SlotMoverOptions;
   #progress: MoveProgress | undefined;
   #startedAt = 0;
+  #endedAt = 0;
   /** Across orders: the one that failed because its target died does not bring them to the next. */
   readonly #kept = new KeptKeys();
   #stop = new AbortController();
@@ -52,10 +55,11 @@ export class SlotMover {
   }
 
   get progress(): MoveProgress | undefined {
-    const isRunning = this.#progress?.state === 'running';
-    return this.#progress && isRunning
-      ? { ...this.#progress, elapsedMs: Date.now() - this.#startedAt }
-      : this.#progress;
+    const progress = this.#progress;
+    const now = Date.now();
+    return progress?.state === 'running'
+      ? { ...progress, elapsedMs: now - this.#startedAt }
+      : progress && { ...progress, overForMs: now - this.#endedAt };
   }
 
   get isRunning(): boolean {
@@ -150,7 +154,8 @@ export class SlotMover {
   }
 
   #end(state: 'done' | 'failed' | 'cancelled', message: string, failures: number): void {
-    this.#update({ state, message, failures, elapsedMs: Date.now() - this.#startedAt });
+    this.#endedAt = Date.now();
+    this.#update({ state, message, failures, elapsedMs: this.#endedAt - this.#startedAt });
   }
 
   #update(change: Partial<MoveProgress>): void {
