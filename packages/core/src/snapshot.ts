@@ -38,6 +38,8 @@ export interface RepairView {
 export interface OperatorView {
   /** Which term as leader this is. */
   readonly term?: number;
+  /** When this term began: nobody was heard before. */
+  readonly since?: number;
   readonly version: string;
   readonly namespace: string;
   readonly trustDomain: string;
@@ -74,6 +76,8 @@ export interface PodView {
   readonly zone?: string;
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
   readonly ready: boolean;
+  /** When it became ready, or ceased to be: Kubernetes remembers that, whoever reads it. Undefined until a kubelet has said so. */
+  readonly readyChangedAt?: number;
   readonly createdAt: number;
   readonly deletionTimestamp?: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -68,7 +68,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     plan: planAhead,
     pace: new CommandPace(),
     checkpoint: crashPoints ? createCrashPoints(crashLoudly) : noCheckpoint,
-    operator: { version, namespace, trustDomain, term: epoch },
+    operator: { version, namespace, trustDomain, term: epoch, since: Date.now() },
     repairs: new RepairBook(),
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,

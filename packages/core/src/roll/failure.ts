@@ -1,9 +1,10 @@
 import { compareReleaseLines, formatVersion, parseVersion, versionOfImageTag } from '@valkey-operator/valkey';
 import { parseDuration } from '@valkey-operator/api';
 import type { PlanView } from '../decision.ts';
-import type { PodView } from '../snapshot.ts';
+import type { NodeView, PodView } from '../snapshot.ts';
 import { isServing } from '../status/health.ts';
 import { findStuck } from '../status/pod-problems.ts';
+import { isFresh, type Member } from '../topology.ts';
 import { upgradedImage } from '../upgrade/upgraded-image.ts';
 
 /** A registry or a node may have a bad minute; what does not start for longer will not. */
@@ -41,18 +42,49 @@ export function findFailure(view: PlanView): RollFailure | undefined {
 }
 
 function judge(pod: PodView, view: PlanView): string | undefined {
-  const { readyMs, syncMs } = rollPolicy(view);
-  const age = view.snapshot.now - pod.createdAt;
   const stuck = findStuck(pod);
-  if (stuck && age > STUCK_MS) return stuck;
+  if (stuck && unwellMs(pod, view) > STUCK_MS) return stuck;
   const expected = versionOfImageTag(view.roll.target.valkeyImage.tag);
   const running = parseVersion(pod.report?.process.version ?? '');
   if (expected && running && compareReleaseLines(expected, running) !== 0)
     return `its Valkey says that it is ${formatVersion(running)}`;
-  if (age > readyMs && !pod.report?.cluster)
-    return pod.unschedulable ?? `it has not started within ${readyMs / MINUTE_MS} minutes`;
+  return pod.report ? judgeReport(pod, pod.report, view) : judgeSilence(pod, view);
+}
+
+/** Whoever has not been heard yet may serve, and an operator that has just begun has heard nobody. */
+function judgeSilence({ createdAt, unschedulable }: PodView, view: PlanView): string | undefined {
+  const { now, operator } = view.snapshot;
+  const { readyMs } = rollPolicy(view);
+  if (now - createdAt <= readyMs) return undefined;
+  return unschedulable ?? (createdAt >= (operator.since ?? 0) ? notStarted(readyMs) : undefined);
+}
+
+/** By the time since it was well last: a pod may load or copy its data long after it was made. */
+function judgeReport(pod: PodView, { process, cluster }: NodeView, view: PlanView): string | undefined {
+  const { readyMs, syncMs } = rollPolicy(view);
+  const unwell = unwellMs(pod, view);
+  // Another node, for which it is held at its start gate, comes back by no other template.
+  const isHeld = process.gate?.reason === 'REPLICA_MAY_HAVE_MORE_DATA';
+  if (isHeld || !isFresh(pod, view.snapshot.now)) return undefined;
+  if (process.state === 'loading')
+    return unwell > syncMs ? `it has not loaded its data within ${syncMs / MINUTE_MS} minutes` : undefined;
+  if (!cluster) return unwell > readyMs ? notStarted(readyMs) : undefined;
   const member = view.topology.members.find((each) => each.pod === pod);
-  if (age > syncMs && member?.cluster.role === 'replica' && !isServing(member))
+  if (member?.cluster.role === 'replica' && !isServing(member) && Math.min(unwell, copyableMs(member, view)) > syncMs)
     return `it was not in sync with its primary within ${syncMs / MINUTE_MS} minutes`;
   return undefined;
+}
+
+function notStarted(readyMs: number): string {
+  return `it has not started within ${readyMs / MINUTE_MS} minutes`;
+}
+
+function unwellMs({ ready, readyChangedAt, createdAt }: PodView, { snapshot }: PlanView): number {
+  return ready ? 0 : snapshot.now - (readyChangedAt ?? createdAt);
+}
+
+/** For how long its primary has been there to be copied. */
+function copyableMs({ cluster }: Member, { topology, snapshot }: PlanView): number {
+  const primary = topology.members.find(({ id }) => id === cluster.primaryId)?.pod;
+  return primary?.ready ? snapshot.now - (primary.readyChangedAt ?? primary.createdAt) : 0;
 }

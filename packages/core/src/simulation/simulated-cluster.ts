@@ -298,6 +298,7 @@ export class SimulatedCluster {
       image,
       version: `${image.split(':').at(-1)}.2`,
       createdAt: this.now,
+      readiness: { ready: false, changedAt: this.now },
       broken: this.brokenImages.has(image),
     };
   }

@@ -31,6 +31,8 @@ export interface SimulatedPod {
   readonly image: string;
   readonly version: string;
   readonly createdAt: number;
+  /** What its kubelet says, and since when. */
+  readiness: { readonly ready: boolean; readonly changedAt: number };
   /** Its image cannot be pulled. */
   readonly broken: boolean;
 }
@@ -46,6 +48,8 @@ export function isRunning(pod: SimulatedPod): pod is RunningPod {
 /** The pod as the operator sees it: with the last report that reached it. */
 export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): PodView {
   if (pod.heard) pod.lastReport = viewNode(pod, now, stock);
+  const ready = isReady(pod);
+  if (ready !== pod.readiness.ready) pod.readiness = { ready, changedAt: now };
   const { name, uid, ordinal, ip, kubernetesNode, zone, labels, annotations, createdAt } = pod;
   const waiting = { container: 'valkey', reason: 'ImagePullBackOff', message: `no image ${pod.image}` };
   return {
@@ -57,7 +61,8 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
     zone,
     labels,
     phase: 'Running',
-    ready: pod.process === 'running',
+    ready,
+    readyChangedAt: pod.readiness.changedAt,
     createdAt,
     annotations,
     finalizers: [],
@@ -67,9 +72,12 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
   };
 }
 
+function isReady({ node }: SimulatedPod): boolean {
+  return node?.role === 'primary' ? !node.slots.isEmpty : node?.linkUp === true;
+}
+
 function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): NodeView {
   const { node, process } = pod;
-  const isReady = node?.role === 'primary' ? !node.slots.isEmpty : node?.linkUp === true;
   const gate = { reason: 'REPLICA_MAY_HAVE_MORE_DATA', message: 'held', since: pod.gatedSince };
   return {
     receivedAt: now,
@@ -98,7 +106,7 @@ function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataSta
       ...(pod.rejected && { rejected: pod.rejected }),
     },
     ...stock,
-    ready: isReady,
+    ready: isReady(pod),
     message: '',
   };
 }

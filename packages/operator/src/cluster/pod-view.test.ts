@@ -26,7 +26,7 @@ describe('viewPod', () => {
       status: {
         phase: 'Running',
         podIP: '10.0.0.1',
-        conditions: [{ type: 'Ready', status: 'True' }],
+        conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '1970-01-01T00:00:07Z' }],
         containerStatuses: [{ name: 'valkey', restartCount: 2, image: '', imageID: '', ready: true }],
       },
     });
@@ -35,6 +35,7 @@ describe('viewPod', () => {
       kubernetesNode: 'node-1',
       zone: 'zone-a',
       ready: true,
+      readyChangedAt: 7000,
       valkeyRestarts: 2,
     });
   });

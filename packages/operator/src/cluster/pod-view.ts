@@ -17,18 +17,20 @@ export function viewPod(pod: Live<Pod>, { zones, report, reportedIp }: PodFacts)
   const { metadata, spec, status } = pod;
   const { name, uid, creationTimestamp, deletionTimestamp, labels = {}, annotations = {}, finalizers = [] } = metadata;
   const kubernetesNode = spec?.nodeName;
+  const readiness = findCondition(pod, 'Ready');
   return {
     name,
     uid,
     ordinal: ordinalOf(name),
     phase: (status?.phase ?? 'Unknown') as PodView['phase'],
-    ready: findCondition(pod, 'Ready')?.status === 'True',
+    ready: readiness?.status === 'True',
     createdAt: Date.parse(creationTimestamp ?? ''),
     labels,
     annotations,
     finalizers,
     valkeyRestarts: status?.containerStatuses?.find((container) => container.name === 'valkey')?.restartCount ?? 0,
     ...withoutUndefined({
+      readyChangedAt: readiness?.lastTransitionTime ? Date.parse(readiness.lastTransitionTime) : undefined,
       ip: status?.podIP ?? reportedIp,
       kubernetesNode,
       zone: kubernetesNode === undefined ? undefined : zones.get(kubernetesNode),
