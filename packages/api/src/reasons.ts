@@ -58,6 +58,7 @@ export const reasons = {
   ImageUnavailable: warning('An image cannot be pulled, or is no Valkey.'),
   Unschedulable: warning('No node fits a pod; the message repeats the scheduler.'),
   ConfigRejected: warning('Valkey refused a setting; the old value stays in effect.'),
+  ChildRefused: warning('The API server refuses an object of the cluster; the message repeats it. All else goes on.'),
   NameTaken: warning('An object of the needed name exists and is not ours; it is left alone.'),
   ForeignCrd: warning('The CRDs of this group belong to another operator.'),
   DefaultsChanged: normal('Defaults changed; the cluster keeps its values until the change is accepted.'),

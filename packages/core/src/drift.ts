@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { annotations } from '@valkey-operator/api';
 import type { Action } from './actions.ts';
 import { describeDifference, findDifferences } from './differences.ts';
-import type { ChildObject, ClusterSnapshot, RepairView } from './snapshot.ts';
+import type { ChildObject, ClusterSnapshot, RefusalView, RepairView } from './snapshot.ts';
 
 /** A change of something managed that the operator has not made (C6). */
 export interface Drift {
@@ -14,12 +14,23 @@ export interface Drift {
 export interface ChildUpkeep {
   readonly apply?: Extract<Action, { type: 'ApplyChild' }>;
   readonly drift?: Drift;
+  /** The API server did not take it as it is wished. When it is tried again, that must hold up nothing else. */
+  readonly refused?: Refused;
+}
+
+export interface Refused {
+  readonly child: string;
+  /** The words of the API server. */
+  readonly message: string;
+  readonly retryInMs: number;
 }
 
 /** So often a change is put back at once; whoever changes it again after that is a controller, not a person. */
 const PATIENCE = 3;
 const FIRST_HOLD_MS = 10_000;
 const LONGEST_HOLD_MS = 300_000;
+/** What the API server refuses now it may take later, when a quota was raised or a port became free. */
+const RETRY_MS = 30_000;
 
 /**
  * Whether a child has to be written, and why. Each carries a digest of what was wished when it was written: if the wish has
@@ -27,6 +38,24 @@ const LONGEST_HOLD_MS = 300_000;
  */
 export function compareChild(wish: ChildObject, snapshot: ClusterSnapshot): ChildUpkeep {
   const wanted = sign(wish);
+  const upkeep = compareSigned(wanted, snapshot);
+  const refusal = upkeep.apply && snapshot.refusals?.find((each) => isAbout(each, wanted));
+  if (!refusal) return upkeep;
+  const { child, message, lastAt } = refusal;
+  const retryInMs = Math.max(0, lastAt + RETRY_MS - snapshot.now);
+  const { apply, drift } = upkeep;
+  return {
+    refused: { child, message, retryInMs },
+    ...(drift && { drift }),
+    ...(apply && retryInMs === 0 && { apply }),
+  };
+}
+
+function isAbout({ child, wish }: RefusalView, { kind, metadata }: ChildObject): boolean {
+  return child === `${kind} ${metadata.name}` && wish === metadata.annotations?.[annotations.applied];
+}
+
+function compareSigned(wanted: ChildObject, snapshot: ClusterSnapshot): ChildUpkeep {
   const observed = snapshot.children.find(
     ({ kind, metadata }) => kind === wanted.kind && metadata.name === wanted.metadata.name,
   );

@@ -1,6 +1,5 @@
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Plan } from './actions.ts';
-import type { Drift } from './drift.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
 import { chooseCourse, type Course } from './orchestration/course.ts';
 import { listEnded } from './orchestration/ended.ts';
@@ -26,7 +25,7 @@ import { planScale } from './planners/scale.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
-import { nextRenewal, planCertificates, planUpkeep } from './planners/upkeep.ts';
+import { nextRenewal, planCertificates, planUpkeep, type Upkeep } from './planners/upkeep.ts';
 import { deriveRoll } from './roll/roll.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
@@ -35,6 +34,7 @@ import { findNodeDrift } from './status/node-drift.ts';
 import { nextDriftLooks } from './status/drift-condition.ts';
 import { findPodProblems } from './status/pod-problems.ts';
 import { isPaused } from './status/paused.ts';
+import { describeRefused } from './status/refused-children.ts';
 import { findRoleChanges } from './status/role-changes.ts';
 import { summarize } from './status/summary.ts';
 import { CONTRADICTED_MS, deriveTopology, FRESH_MS, isContradicted } from './topology.ts';
@@ -84,8 +84,8 @@ export function planCluster(snapshot: ClusterSnapshot): Plan {
   if (isPaused(snapshot))
     return conclude(view, course, mergeStages(decision?.stages ?? [], planCertificates(snapshot)));
   const upkeep = planUpkeep(view, decision);
-  const stages = [...mergeStages(decision?.stages ?? [], upkeep.stages), planLabels(view)];
-  return conclude(view, course, stages, [...upkeep.drifts, ...findNodeDrift(view)]);
+  const stages = [...mergeStages(decision?.stages ?? [], upkeep.stages), planLabels(view), upkeep.retries];
+  return conclude(view, course, stages, { ...upkeep, drifts: [...upkeep.drifts, ...findNodeDrift(view)] });
 }
 
 /** The first that acts; else the first that waits. Whoever waits stands in the way of changes, not of other repairs. */
@@ -111,13 +111,19 @@ function settle(view: PlanView): Decision | undefined {
   return assessHealth(view).shortcomings.find(({ reason }) => !isComing || reason !== 'ReplicaMissing');
 }
 
-function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], drifts: readonly Drift[] = []): Plan {
+/** What has become of what the operator made. */
+type Found = Pick<Upkeep, 'drifts' | 'refused'>;
+const NOTHING: Found = { drifts: [], refused: [] };
+
+function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], found: Found = NOTHING): Plan {
   const { decision } = course;
   const health = assessToldHealth(view);
   const upgrades = followUpgrades(view);
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
-  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts });
+  const { drifts } = found;
+  const refused = describeRefused(found.refused);
+  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts, refused });
   return {
     stages: stages.filter((stage) => stage.length > 0),
     status,
@@ -134,13 +140,18 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], d
       ...findRoleChanges(view),
       ...tellStory(view, course),
       ...(decision?.events ?? []),
+      ...(refused ? [refused] : []),
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),
     ],
     ended: listEnded(view, course),
     stayConnected: decision !== undefined,
-    wakeAfterMs: Math.min(nextLook(view, course), ...nextDriftLooks(view, drifts)),
+    wakeAfterMs: Math.min(nextLook(view, course), ...nextDriftLooks(view, drifts), ...nextRetries(found)),
   };
+}
+
+function nextRetries({ refused }: Found): number[] {
+  return refused.map(({ retryInMs }) => retryInMs);
 }
 
 /** When something may have become different without anybody telling. */

@@ -26,6 +26,18 @@ export interface ClusterSnapshot {
   readonly failures?: readonly string[];
   /** Children that were put back of late. */
   readonly repairs?: readonly RepairView[];
+  /** Children that the API server refused the last time they were written. */
+  readonly refusals?: readonly RefusalView[];
+}
+
+export interface RefusalView {
+  /** Kind and name. */
+  readonly child: string;
+  /** The digest of what was refused: what is wished otherwise by now may be taken. */
+  readonly wish: string;
+  /** The words of the API server. */
+  readonly message: string;
+  readonly lastAt: number;
 }
 
 export interface RepairView {

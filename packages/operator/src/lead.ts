@@ -3,6 +3,7 @@ import { EventRecorder, KubeClient, type Leadership, type Transport } from '@val
 import type { CredentialSource, OnPeerRefused } from '@valkey-operator/rpc/operator';
 import type { Caches } from './caches.ts';
 import type { Authorities } from './certificates/authorities.ts';
+import { RefusalBook } from './cluster/refusal-book.ts';
 import { RepairBook } from './cluster/repair-book.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
 import { CommandPace } from './cluster/command-pace.ts';
@@ -70,6 +71,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     checkpoint: crashPoints ? createCrashPoints(crashLoudly) : noCheckpoint,
     operator: { version, namespace, trustDomain, term: epoch, since: Date.now() },
     repairs: new RepairBook(),
+    refusals: new RefusalBook(),
     recorder: recordDir === undefined ? noRecorder : createSnapshotRecorder(recordDir),
     now: Date.now,
   });

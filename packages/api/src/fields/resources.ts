@@ -5,6 +5,15 @@ import { quantity } from '../schema/quantity.ts';
 const amounts = (description: string) =>
   map(description, quantity('Amount of this resource: 500m, 2, 1Gi.'), { max: 16 }).optional();
 
+const requestsWithinLimits: Rule = {
+  rule:
+    '!has(self.requests) || !has(self.limits) || self.requests.all(name, !(name in self.limits) || ' +
+    '!isQuantity(string(self.requests[name])) || !isQuantity(string(self.limits[name])) || ' +
+    'quantity(string(self.requests[name])).compareTo(quantity(string(self.limits[name]))) <= 0)',
+  message: 'must not request more than limits allow: Kubernetes takes no such pod',
+  fieldPath: '.requests',
+};
+
 // Atomic, because a request from one source and a limit from another can contradict each other.
 export function resources(description: string) {
   return object(
@@ -13,7 +22,7 @@ export function resources(description: string) {
       requests: amounts('What the scheduler reserves for the container.'),
       limits: amounts('What the container may use at most.'),
     },
-    { atomic: true },
+    { atomic: true, rules: [requestsWithinLimits] },
   );
 }
 

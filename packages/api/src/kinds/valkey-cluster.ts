@@ -5,7 +5,7 @@ import { deploymentStatus } from '../fields/deployment-status.ts';
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
 import { cancelled, pendingOrchestrations, plan } from '../fields/orchestration.ts';
 import { minReplicasReachable, replication } from '../fields/replication.ts';
-import { services } from '../fields/services.ts';
+import { nodePortsFit, services } from '../fields/services.ts';
 import { flag, integer, object, text, timestamp } from '../schema/field.ts';
 import { validDeploymentName } from '../schema/name.ts';
 
@@ -35,7 +35,7 @@ export const clusterDefaults = {
   services: services.optional(),
 };
 
-export const clusterRules = [minReplicasReachable, ...nodeRules];
+export const clusterRules = [minReplicasReachable, nodePortsFit, ...nodeRules];
 
 export const clusterSpec = object(
   'What the cluster shall be. A field left out comes from ValkeyClusterDefaults, or else is built in.',

@@ -1,16 +1,25 @@
 import { finalizer } from '@valkey-operator/api';
-import type { Action } from '../actions.ts';
+import type { Action, Plan } from '../actions.ts';
 import { buildChildren } from '../builders/children.ts';
 import { buildSettings, settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
-import { compareChild } from '../drift.ts';
+import { compareChild, type Drift, type Refused } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { recoverSettings } from './lost-settings.ts';
 import { findBroken } from './roll-failure.ts';
 
+/** What is done around the nodes, and what there is to tell about it. */
+export interface Upkeep {
+  readonly stages: Plan['stages'];
+  /** What was refused before, tried again. It may fail, so it goes last of all. */
+  readonly retries: readonly Action[];
+  readonly drifts: readonly Drift[];
+  readonly refused: readonly Refused[];
+}
+
 /** What a cluster needs around its nodes, in the order in which the pods will ask for it. */
-export function planUpkeep(view: PlanView, decision: Decision | undefined) {
+export function planUpkeep(view: PlanView, decision: Decision | undefined): Upkeep {
   const { snapshot, topology, roll } = view;
   const { cluster } = snapshot;
   // Pods are added at once, but only let go when nothing depends on them any more: that is for planScale to say.
@@ -23,7 +32,7 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined) {
   const children = wanted.filter(({ kind }) => kind !== 'ConfigMap' || settings);
   const issued = planCertificates(snapshot);
   const compared = children.map((child) => compareChild(withClaimTemplatesOf(child, snapshot), snapshot));
-  const applied = compared.flatMap(({ apply }) => apply ?? []);
+  const applied = compared.flatMap(({ apply, refused }) => (apply && !refused ? apply : []));
   const isStatefulSet = (action: Action) => action.type === 'ApplyChild' && action.object.kind === 'StatefulSet';
   const stages = stagesOf(
     [
@@ -35,7 +44,12 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined) {
     issued[1] ?? [],
     applied.filter(isStatefulSet),
   );
-  return { stages, drifts: compared.flatMap(({ drift }) => drift ?? []) };
+  return {
+    stages,
+    retries: compared.flatMap(({ apply, refused }) => (apply && refused ? apply : [])),
+    drifts: compared.flatMap(({ drift }) => drift ?? []),
+    refused: compared.flatMap(({ refused }) => refused ?? []),
+  };
 }
 
 function isUnderWay(view: PlanView, decision: Decision | undefined): boolean {

@@ -21,6 +21,7 @@ import type {
   KubernetesNodeView,
   NodeView,
   OperatorView,
+  RefusalView,
 } from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
 import type { SimulationOptions } from './simulation-options.ts';
@@ -54,6 +55,9 @@ export class SimulatedCluster {
   readonly brokenImages = new Set<string>();
   /** The API server cannot change the resources of a pod. */
   refusesResize = false;
+  /** What the API server says to an object that it does not take. */
+  refuse: (object: ChildObject) => string | undefined = () => undefined;
+  readonly refusals = new Map<string, RefusalView>();
   readonly children = new Map<string, ChildObject>();
   /** Of the operator, and what it could not do last. */
   term = 1;
@@ -146,7 +150,18 @@ export class SimulatedCluster {
       kubernetesNodes: this.kubernetesNodes,
       certificates: this.certificates,
       failures: this.failures,
+      refusals: [...this.refusals.values()],
     };
+  }
+
+  noteRefusal(object: ChildObject): boolean {
+    const { kind, metadata } = object;
+    const child = `${kind} ${metadata.name}`;
+    const message = this.refuse(object);
+    const wish = metadata.annotations?.[annotations.applied] ?? '';
+    if (message === undefined) this.refusals.delete(child);
+    else this.refusals.set(child, { child, wish, message, lastAt: this.now });
+    return message !== undefined;
   }
 
   /** One round of the operator. `budget`: it is killed after that many actions. */

@@ -21,6 +21,8 @@ export interface Situation {
   readonly course: Course;
   /** What somebody else has changed. */
   readonly drifts: readonly Drift[];
+  /** What the API server does not take. */
+  readonly refused: Finding | undefined;
 }
 
 /** The status of the cluster, as `kubectl get` and `kubectl describe` show it. */
@@ -53,17 +55,17 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
   };
 }
 
-function describeConditions(view: PlanView, { health, problems, course, drifts }: Situation): ConditionTexts {
+function describeConditions(view: PlanView, { health, problems, course, drifts, refused }: Situation): ConditionTexts {
   const { decision } = course;
   const { snapshot, topology } = view;
   const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view, health) };
   const held = decision?.held ? decision : undefined;
-  const [worst = health.shortcomings[0]] = [held, ...problems].filter((each) => each !== undefined);
+  const [worst = health.shortcomings[0]] = [held, ...problems, refused].filter((each) => each !== undefined);
   const isReady = health.shortcomings.length === 0;
   const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
   return {
     Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
-    Progressing: describeProgress(view, course),
+    Progressing: describeProgress(view, course, refused),
     Degraded: isBad
       ? { status: true, ...pick(worst) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
@@ -80,7 +82,11 @@ function describePause({ topology: { wantedPods, observedPods = 0 } }: PlanView,
   return { status: true, reason: 'Paused', message: `${PAUSED}${more}${plan}` };
 }
 
-function describeProgress({ snapshot }: PlanView, { decision, hold, cancelled }: Course): ConditionText {
+function describeProgress(
+  { snapshot }: PlanView,
+  { decision, hold, cancelled }: Course,
+  refused: Finding | undefined,
+): ConditionText {
   if (isPaused(snapshot)) return { status: false, reason: 'Paused', message: PAUSED };
   if (decision && !decision.held) return { status: true, ...pick(decision) };
   if (decision) return { status: false, ...pick(decision) };
@@ -89,6 +95,7 @@ function describeProgress({ snapshot }: PlanView, { decision, hold, cancelled }:
     const reason = cancelled.why === 'Failed' ? 'OrchestrationFailed' : 'Cancelled';
     return { status: false, reason, message: explainCancellation(cancelled) };
   }
+  if (refused) return { status: false, ...refused };
   return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
 }
 

@@ -12,6 +12,7 @@ import { aPlan, aSnapshot } from '../testing/plans.ts';
 import { type ActContext, executePlan } from './act.ts';
 import { CommandPace } from './command-pace.ts';
 import { noCheckpoint } from './crash-points.ts';
+import { RefusalBook } from './refusal-book.ts';
 import { RepairBook } from './repair-book.ts';
 
 type Outcome = Parameters<typeof create<typeof CommandResultSchema>>[1];
@@ -31,6 +32,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     return api.put(`/api/v1/namespaces/apps/secrets/${what}`, {}) as never;
   };
   const repairs = new RepairBook(() => 0);
+  const refusals = new RefusalBook(() => 0);
   const metrics = createMetrics();
   const context: ActContext = {
     checkpoint: noCheckpoint,
@@ -48,6 +50,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     leadership,
     onStale: (epoch) => claims.push(epoch),
     repairs,
+    refusals,
     metrics,
     tracing: noTracing,
     log: quietLog,
@@ -55,7 +58,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
   const execute = (stages: Action[][], { isCurrent = (): boolean => true, snapshot = aSnapshot() } = {}) =>
     executePlan(context, snapshot, aPlan(stages), isCurrent);
   const writes = () => api.requests.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
-  return { api, leadership, sent, claims, issued, execute, writes, repairs, metrics };
+  return { api, leadership, sent, claims, issued, execute, writes, repairs, refusals, metrics };
 }
 
 const replicate: NodeAction = {
@@ -135,6 +138,21 @@ describe('an action', () => {
       ['ConfigMap', 1],
       ['Valkey', 1],
     ]);
+  });
+
+  test.each([
+    [422, 'Invalid', ['ConfigMap demo-config']],
+    [403, 'Forbidden', ['ConfigMap demo-config']],
+    [500, 'InternalError', []],
+    [409, 'Conflict', []],
+  ])('that is answered with %i %s is remembered as refused: %o', async (code, reason, expected) => {
+    const { execute, api, refusals } = aWorld();
+    api.intercept = () => json(code, { kind: 'Status', code, reason, message: 'not like this' });
+    await expect(execute([[{ type: 'ApplyChild', object: child }]])).rejects.toThrow('not like this');
+    expect(refusals.view('apps/demo').map((each) => each.child)).toEqual(expected);
+    api.intercept = () => undefined;
+    await execute([[{ type: 'ApplyChild', object: child }]]);
+    expect(refusals.view('apps/demo')).toEqual([]);
   });
 
   test('asks for a larger volume of the claim that was meant', async () => {

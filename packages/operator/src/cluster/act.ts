@@ -1,5 +1,5 @@
 import { finalizer, type ValkeyCluster } from '@valkey-operator/api';
-import type { Action, ClusterSnapshot, NodeAction, Plan } from '@valkey-operator/core';
+import type { Action, ChildObject, ClusterSnapshot, NodeAction, Plan } from '@valkey-operator/core';
 import {
   isKubeError,
   type KubeClient,
@@ -21,6 +21,7 @@ import { type Checkpoint, namePoint } from './crash-points.ts';
 import { CommandHeld, type CommandPace } from './command-pace.ts';
 import { describeAction, describeOutcome } from './describe-action.ts';
 import { whenSeen, whenShown } from './when-seen.ts';
+import type { RefusalBook } from './refusal-book.ts';
 import type { RepairBook } from './repair-book.ts';
 import { resizePod } from './resize-pod.ts';
 
@@ -34,6 +35,7 @@ export interface ActContext {
   leadership: Leadership;
   onStale: (highestEpoch: bigint, sidecar: { namespace: string; cluster: string; pod: string }) => void;
   repairs: Pick<RepairBook, 'note'>;
+  refusals: Pick<RefusalBook, 'note' | 'clear'>;
   metrics: Pick<Metrics, 'actions' | 'driftRepairs'>;
   checkpoint: Checkpoint;
   tracing: Pick<Tracing, 'begin'>;
@@ -117,7 +119,7 @@ async function perform(
   const owner = { metadata: cluster.metadata, spec };
   switch (action.type) {
     case 'ApplyChild':
-      return applyChild(context, action.object as KubeObject);
+      return applyChild(context, cluster, action.object);
     case 'DeleteChild':
       await client.delete(childResource(action.kind), { namespace, name: action.name }, { uid: action.uid });
       return;
@@ -145,8 +147,20 @@ async function perform(
   }
 }
 
-async function applyChild({ client, caches }: ActContext, object: KubeObject): Promise<void> {
-  const written = await client.apply<KubeObject>(childResource(object.kind), object);
+/** What it is refused for will not change by itself; the plan has to know, or it would wait for this child for ever. */
+async function applyChild(
+  { client, caches, refusals }: ActContext,
+  { metadata: { namespace, name } }: ValkeyCluster,
+  object: ChildObject,
+): Promise<void> {
+  const cluster = `${namespace}/${name}`;
+  const written = await client
+    .apply<KubeObject>(childResource(object.kind), object as KubeObject)
+    .catch((error: unknown) => {
+      if (isKubeError(error) && error.remedy === 'stop') refusals.note(cluster, object, error.message);
+      throw error;
+    });
+  refusals.clear(cluster, object);
   const cache = caches.children.get(object.kind);
   if (cache) await whenSeen(cache, written);
 }

@@ -23,6 +23,7 @@ import { ClusterController, type ClusterControllerContext } from './cluster-cont
 import { CommandPace } from './command-pace.ts';
 import { noCheckpoint } from './crash-points.ts';
 import { noRecorder } from './snapshot-recorder.ts';
+import { RefusalBook } from './refusal-book.ts';
 import { RepairBook } from './repair-book.ts';
 
 const PODS = `/api/v1/namespaces/${namespace}/pods`;
@@ -67,6 +68,7 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
     events: { record: (_about, { reason }) => events.push(reason) },
     recorder: noRecorder,
     repairs: new RepairBook(),
+    refusals: new RefusalBook(),
     onStale: () => {},
     metrics: createMetrics(),
     tracing: noTracing,

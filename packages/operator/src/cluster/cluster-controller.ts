@@ -23,6 +23,7 @@ import { type ActContext, ActionFailed, executePlan } from './act.ts';
 import { namePoint } from './crash-points.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
+import type { RefusalBook } from './refusal-book.ts';
 import type { RepairBook } from './repair-book.ts';
 import type { SnapshotRecorder } from './snapshot-recorder.ts';
 import { createDetailPace, createSummaryPace } from './status-pace.ts';
@@ -39,6 +40,7 @@ export interface ClusterControllerContext extends ObserveContext, ActContext {
   events: Pick<EventRecorder, 'record'>;
   recorder: SnapshotRecorder;
   repairs: RepairBook;
+  refusals: RefusalBook;
   metrics: Pick<Metrics, 'actions' | 'countEnded' | 'countRun' | 'driftRepairs'>;
   tracing: Tracing;
 }
@@ -136,6 +138,7 @@ export class ClusterController {
     this.#detailPace.forget(formatKey({ namespace, name }));
     this.#failures.delete(formatKey({ namespace, name }));
     this.#context.repairs.forget(formatKey({ namespace, name }));
+    this.#context.refusals.forget(formatKey({ namespace, name }));
     this.#context.tracing.forget({ namespace, name });
   }
 

@@ -8,6 +8,7 @@ import { aCluster, aPod, aReport, effectiveSpec, namespace } from '../testing/bu
 import { operator } from '../testing/plans.ts';
 import { ReportBook } from '../wire/report-book.ts';
 import { observeCluster } from './observe.ts';
+import { RefusalBook } from './refusal-book.ts';
 import { RepairBook } from './repair-book.ts';
 
 const CORE = `/api/v1/namespaces/${namespace}`;
@@ -38,6 +39,7 @@ async function observe(prepare: (api: FakeApi, client: KubeClient, authorities: 
     authorities,
     operator,
     repairs: new RepairBook(),
+    refusals: new RefusalBook(),
     now: Date.now,
   };
   const snapshot = await observeCluster(context, aCluster());

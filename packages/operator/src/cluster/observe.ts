@@ -32,6 +32,7 @@ import { viewCertificate } from '../certificates/certificate-view.ts';
 import type { ReportBook } from '../wire/report-book.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { findNamesakes } from './namesakes.ts';
+import type { RefusalBook } from './refusal-book.ts';
 import type { RepairBook } from './repair-book.ts';
 import { ordinalOf, viewPod, withoutUndefined } from './pod-view.ts';
 
@@ -43,6 +44,7 @@ export interface ObserveContext {
   authorities: { readonly rootCertificate: string };
   operator: OperatorView;
   repairs: Pick<RepairBook, 'view'>;
+  refusals: Pick<RefusalBook, 'view'>;
   now: () => number;
 }
 
@@ -71,6 +73,7 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
     claims: await viewClaims(client, own(caches.claims).map(viewClaim), spec),
     kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
     repairs: context.repairs.view(`${namespace}/${name}`),
+    refusals: context.refusals.view(`${namespace}/${name}`),
     certificates: viewCertificates(context, cluster, spec.operatorMtls.rotateBeforePercent),
   };
 }
