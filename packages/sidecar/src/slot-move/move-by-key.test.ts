@@ -56,30 +56,55 @@ describe('a move key by key', () => {
     });
   });
 
-  it('moves a large key alone, and names it', async () => {
-    const both: RespValue = ['small1', 'large1'];
-    const script = (command: string): RespValue | undefined => {
-      if (command.startsWith('CLUSTER GETKEYSINSLOT')) return both;
-      return command.startsWith('EVAL_RO') ? [[2, 64 * 1024 * 1024]] : keyedValkey()(command);
-    };
-    await moving({ source: script }, async (mover, { source }) => {
+  /** As if the keys had these sizes in MiB; a batch is of one at most. */
+  const sized = (sizes: readonly number[]) => (command: string) => {
+    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return sizes.map((_size, index) => `key${index}`);
+    if (!command.startsWith('EVAL_RO')) return keyedValkey()(command);
+    expect(command).toMatch(/MEMORY.*return batches \d+ key0 .* 1048576$/s);
+    return sizes.map((size) => [1, Math.round(size * 1024 * 1024)]);
+  };
+
+  it('moves a large key alone, keeps none of it, and names it', async () => {
+    const valkey = sized([1, 64]);
+    await moving({ source: valkey }, async (mover, { source }) => {
       mover.begin(order, 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
       expect(source.filter((command) => command.startsWith('MIGRATE'))).toEqual([
-        'MIGRATE 10.0.0.2 6379  0 60000 REPLACE KEYS large1',
-        'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS small1',
+        'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS key0',
+        'MIGRATE 10.0.0.2 6379  0 60000 REPLACE KEYS key1',
       ]);
-      expect(mover.progress?.notableKeys).toEqual(['"large1" has 64 MiB']);
+      expect(source).not.toContain('DUMP key1');
+      expect(mover.progress?.notableKeys).toEqual(['"key1" has 64 MiB']);
     });
   });
 
-  it('goes on with keys of which one has vanished before it was looked at', async () => {
-    const refuse = (command: string) =>
-      command.startsWith('EVAL_RO') ? new ValkeyError('TRYAGAIN Multiple keys request') : keyedValkey()(command);
-    await moving({ source: refuse }, async (mover, { source }) => {
+  it('reads no more than a batch at once, whatever keys are listed together: memory is scarce here', async () => {
+    await moving({ source: sized([0.7, 8, 0.7]) }, async (mover, { source }) => {
       mover.begin(order, 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
-      expect(source.join()).toContain('REPLACE KEYS key1');
+      const transactions = source.join('\n').split('EXEC').slice(0, -1);
+      expect(transactions.map((each) => each.match(/DUMP \w+/g))).toEqual([
+        ['DUMP key0'],
+        ['DUMP key1'],
+        ['DUMP key2'],
+      ]);
+    });
+  });
+
+  it('moves the others when one has vanished before it was looked at', async () => {
+    const valkey = (command: string): RespValue | undefined => {
+      if (command.startsWith('CLUSTER GETKEYSINSLOT')) return ['key0', 'gone', 'key2'];
+      if (!command.startsWith('EVAL_RO')) return keyedValkey()(command);
+      const others = command.includes('key') ? 'TRYAGAIN Multiple keys request' : 'ASK 1 10.0.0.2:6379';
+      return command.includes('gone') ? new ValkeyError(others) : undefined;
+    };
+    await moving({ source: valkey }, async (mover, { source }) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      const moved = source
+        .filter((command) => command.startsWith('MIGRATE'))
+        .map((command) => command.split(' KEYS ')[1]);
+      expect(moved).toEqual(['key0', 'key2']);
     });
   });
 

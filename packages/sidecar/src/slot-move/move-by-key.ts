@@ -1,12 +1,14 @@
 import { expectArray, expectInteger, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
+import { BATCH_BYTES, batchKeys } from './batch-keys.ts';
 import { type KeptKey, readHistory } from './kept-keys.ts';
 import { MoveFailed, type MoveSlots, type MoveTools, TargetSilent } from './move.ts';
 import { Pace } from './pace.ts';
+import { ReadGarbage } from './read-garbage.ts';
 
 /** Slots under way at once. Each order to open or close one waits for the replicas, and meanwhile others can go on. */
 const WORKERS = 8;
-/** A key this large goes alone, so that nothing else waits with it. */
+/** A key this large is named, and nothing of it is read: it would take all the memory that there is here. */
 const LARGE_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 /** The source serves nobody while it waits for the target. Longer, and others would think that it has failed. */
@@ -21,20 +23,26 @@ const KEPT_BYTES = 1024 * 1024;
  */
 export const moveByKey: MoveSlots = async (tools, keys) => {
   const queue = [...tools.order.slots];
-  const pace = new Pace();
+  const shared = { pace: new Pace(), garbage: new ReadGarbage() };
   const work = async () => {
     using source = await tools.openSource();
     using target = await tools.openTarget();
     const ends = { source, target, history: await readHistory(target) };
     for (let slot = queue.shift(); slot !== undefined; slot = queue.shift()) {
       if (tools.stop.aborted) return;
-      await moveSlot(slot, ends, tools, pace);
+      await moveSlot(slot, ends, tools, shared);
       tools.onMoved(SlotSet.ofSlots([slot]), keys.get(slot) ?? 0);
     }
   };
   const outcomes = await Promise.allSettled(Array.from({ length: Math.min(WORKERS, queue.length) }, work));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 };
+
+/** By all that move at the same time. */
+interface Shared {
+  readonly pace: Pace;
+  readonly garbage: ReadGarbage;
+}
 
 interface Ends {
   readonly source: Connection;
@@ -43,7 +51,12 @@ interface Ends {
   readonly history: string;
 }
 
-async function moveSlot(slot: number, { source, target, history }: Ends, tools: MoveTools, pace: Pace): Promise<void> {
+async function moveSlot(
+  slot: number,
+  { source, target, history }: Ends,
+  tools: MoveTools,
+  shared: Shared,
+): Promise<void> {
   const { order, sourceId, kept } = tools;
   const set = (end: Connection, ...words: string[]) =>
     end.call(['CLUSTER', 'SETSLOT', String(slot), ...words], { timeoutMs: TIMEOUT_MS });
@@ -54,7 +67,7 @@ async function moveSlot(slot: number, { source, target, history }: Ends, tools: 
     await set(source, 'MIGRATING', order.target.nodeId);
     await kept.bringTo(target, slot, source, history);
     try {
-      await empty(slot, { source, history }, tools, { pace, confirm: open });
+      await empty(slot, { source, history }, tools, { ...shared, confirm: open });
       await set(target, 'NODE', order.target.nodeId);
     } catch (error) {
       // Until the next attempt clients may delete what has left; by then it must be known to have arrived.
@@ -72,8 +85,7 @@ function unlessOwner(error: unknown): false {
   throw error;
 }
 
-interface Way {
-  readonly pace: Pace;
+interface Way extends Shared {
   /** Resolves when the replicas of the target have all that it has. */
   readonly confirm: () => Promise<unknown>;
 }
@@ -97,40 +109,23 @@ async function moveKeys(
   keys: readonly Buffer[],
   { source, history }: From,
   tools: MoveTools,
-  { pace, confirm }: Way,
+  { pace, garbage, confirm }: Way,
 ): Promise<void> {
-  const keep = (sent: readonly KeptKey[]) => tools.kept.keep(slot, sent, history);
-  const large = await findLarge(source, keys);
-  for (const [key, bytes] of large) {
-    tools.onNotableKey(`${quote(key)} has ${Math.round(bytes / 1024 / 1024)} MiB`);
-    await pace.run(() => migrate(source, [key], tools, { keep: undefined, timeoutMs: LARGE_TIMEOUT_MS }));
+  const keepSent = (sent: readonly KeptKey[]) => tools.kept.keep(slot, sent, history);
+  for (const batch of await batchKeys(source, keys)) {
+    tools.cancelled.throwIfAborted();
+    const isLarge = batch.bytes >= LARGE_BYTES;
+    for (const key of isLarge ? batch.keys : [])
+      tools.onNotableKey(`${quote(key)} has ${Math.round(batch.bytes / 1024 / 1024)} MiB`);
+    const keep = isLarge ? undefined : keepSent;
+    const timeoutMs = isLarge ? LARGE_TIMEOUT_MS : MIGRATE_TIMEOUT_MS;
+    const makeSafe = async () => void (tools.kept.bytesOf(slot) >= KEPT_BYTES && (await confirm()));
+    // Of keys that are larger than a batch one is kept at a time: nothing else moves until it is safe.
+    const inTurn = batch.bytes > BATCH_BYTES ? makeSafe : undefined;
+    await pace.run(() => migrate(source, batch.keys, tools, { keep, timeoutMs }), inTurn);
+    await makeSafe();
+    if (keep) garbage.add(batch.bytes);
   }
-  const others = keys.filter((key) => !large.has(key));
-  if (others.length > 0) await pace.run(() => migrate(source, others, tools, { keep, timeoutMs: MIGRATE_TIMEOUT_MS }));
-  if (tools.kept.bytesOf(slot) >= KEPT_BYTES) await confirm();
-}
-
-/** Which of the keys are large, and how large: pairs of numbers. One command however many there are. */
-const FIND_LARGE = `local large = {}
-for index, key in ipairs(KEYS) do
-  local bytes = redis.call('MEMORY', 'USAGE', key)
-  if bytes and bytes > tonumber(ARGV[1]) then
-    table.insert(large, {index, bytes})
-  end
-end
-return large`;
-
-async function findLarge(source: Connection, keys: readonly Buffer[]): Promise<Map<Buffer, number>> {
-  const command = ['EVAL_RO', FIND_LARGE, String(keys.length), ...keys, String(LARGE_BYTES)];
-  // Where one of them has just vanished Valkey refuses them all; then they move without having been looked at.
-  const found = await source.call(command).catch(unlessVanished);
-  const measured = expectArray(found).map((entry) => expectArray(entry).map(expectInteger));
-  return new Map(measured.flatMap(([index = 0, bytes = 0]) => keys.slice(index - 1, index).map((key) => [key, bytes])));
-}
-
-function unlessVanished(error: unknown): [] {
-  if (error instanceof ValkeyError && ['ASK', 'TRYAGAIN'].includes(error.code)) return [];
-  throw error;
 }
 
 interface Migration {

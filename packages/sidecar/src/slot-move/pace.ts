@@ -8,6 +8,9 @@ const LARGEST_BATCH = 1000;
 const GOAL_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
+const nothing = () => Promise.resolve();
+const realTime = { now: () => performance.now(), pause: (ms: number) => sleep(ms) };
+
 /**
  * How many keys move at once, and how soon the next: a batch that took too long, because keys are large or clients many,
  * is followed by a pause of what it took too long and by smaller ones. One at a time: Valkey does nothing else meanwhile. None after one
@@ -16,30 +19,38 @@ const LONGEST_PAUSE_MS = 500;
 export class Pace {
   #batchSize = FIRST_BATCH;
   #lane: Promise<unknown> = Promise.resolve();
-  #silence: TargetSilent | undefined;
+  #isUnsafe = false;
+  readonly #time: typeof realTime;
+
+  constructor(time = realTime) {
+    this.#time = time;
+  }
 
   get batchSize(): number {
     return this.#batchSize;
   }
 
-  run(move: () => Promise<void>): Promise<void> {
-    const turn = this.#lane.then(() => {
-      if (this.#silence) throw this.#silence;
-      return this.#measure(move);
-    });
+  /** `makeSafe` belongs to the turn, but not to what clients wait for; after one that failed nothing more moves. */
+  run(move: () => Promise<void>, makeSafe = nothing): Promise<void> {
+    const turn = this.#lane.then(() => this.#measure(move, makeSafe));
     this.#lane = turn.catch((error: unknown) => {
-      if (error instanceof TargetSilent) this.#silence = error;
+      if (this.#isUnsafe || error instanceof TargetSilent) throw error;
     });
+    this.#lane.catch(nothing);
     return turn;
   }
 
-  async #measure(move: () => Promise<void>): Promise<void> {
-    const startedAt = performance.now();
+  async #measure(move: () => Promise<void>, makeSafe: () => Promise<void>): Promise<void> {
+    const startedAt = this.#time.now();
     await move();
-    const excess = performance.now() - startedAt - GOAL_MS;
+    const excess = this.#time.now() - startedAt - GOAL_MS;
+    await makeSafe().catch((error: unknown) => {
+      this.#isUnsafe = true;
+      throw error;
+    });
     if (excess > 0) {
       this.#batchSize = Math.max(SMALLEST_BATCH, Math.floor(this.#batchSize / 2));
-      await sleep(Math.min(LONGEST_PAUSE_MS, excess));
+      await this.#time.pause(Math.min(LONGEST_PAUSE_MS, excess));
     } else if (excess < -GOAL_MS / 2) {
       this.#batchSize = Math.min(LARGEST_BATCH, Math.ceil(this.#batchSize * 1.25));
     }

@@ -21,7 +21,12 @@ async function startValkey(script: (command: string) => RespValue | undefined) {
 function defaultAnswer(command: string): RespValue {
   if (command === 'CLUSTER NODES') return tableWith('master');
   if (command === 'INFO replication') return historyOf('first');
-  return command.startsWith('EVAL_RO') ? [] : 'OK';
+  return command.startsWith('EVAL_RO') ? [[countMeasured(command), 1]] : 'OK';
+}
+
+/** How many keys it is asked to divide into batches. */
+export function countMeasured(command: string): number {
+  return Number(/\nreturn batches (\d+) /.exec(command)?.[1]);
 }
 
 /** What the source says of the target, and of its own slots: `open` has the words for those on their way. */

@@ -52,6 +52,16 @@ function cut(bytes: Buffer, lengths: number[]): Buffer[] {
 }
 
 describe('RespDecoder', () => {
+  it('copies a small value out of its chunk, so that this one can be freed, and not one that is most of it', () => {
+    const isCopied = (length: number) => {
+      const chunk = Buffer.from(encodeReply(['x'.repeat(length), 'y'.repeat(5000)]));
+      const [[value]] = decodeAll([chunk], true) as [[Buffer]];
+      expect(value).toEqual(Buffer.alloc(length, 'x'));
+      return value.buffer !== chunk.buffer;
+    };
+    expect([isCopied(4000), isCopied(6000)]).toEqual([true, false]);
+  });
+
   it('gives back what was encoded, however the bytes are cut into chunks', () => {
     fc.assert(
       fc.property(

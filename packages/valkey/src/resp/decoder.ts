@@ -110,8 +110,10 @@ export class RespDecoder {
     if (type === '!') return new ValkeyError(this.#buffer.toString('utf8', start, end));
     // A verbatim string says its format first: "txt:".
     const textStart = type === '=' ? start + 4 : start;
-    // Copied, so that a small value does not keep the whole chunk alive.
-    return binary ? Buffer.from(this.#buffer.subarray(textStart, end)) : this.#buffer.toString('utf8', textStart, end);
+    if (!binary) return this.#buffer.toString('utf8', textStart, end);
+    const bytes = this.#buffer.subarray(textStart, end);
+    // Copied, so that a small value does not keep the whole chunk alive; one that is most of it is not held twice.
+    return 2 * bytes.length > this.#buffer.buffer.byteLength ? bytes : Buffer.from(bytes);
   }
 
   #openAggregate(type: AggregateType, lineEnd: number): RespValue | typeof NOTHING {
