@@ -9,6 +9,7 @@ import {
   type ValkeyVersion,
 } from '@valkey-operator/valkey';
 import { fieldOfSetting, type NodeSettings } from './builders/settings.ts';
+import { refuseUnreachable } from './replicas-for-writes.ts';
 import type { Member } from './topology.ts';
 
 /** Why settings cannot be put into effect. */
@@ -27,6 +28,8 @@ const KEPT = 'Every node keeps its old settings.';
 
 /** By what is known of the versions that run, or by the word of a node that has tried. */
 export function findRefusal({ wanted, inEffect, spec, members }: ConfigQuestion): ConfigRefusal | undefined {
+  const unreachable = refuseUnreachable(spec);
+  if (unreachable) return { message: `${unreachable} ${KEPT}` };
   const versions = new Map(members.map(({ report }) => [report.process.version ?? '', report.process.version]));
   for (const text of versions.keys()) {
     const version = parseVersion(text);

@@ -33,6 +33,7 @@ import { assessHealth, assessToldHealth } from './status/health.ts';
 import { findNodeDrift } from './status/node-drift.ts';
 import { nextDriftLooks } from './status/drift-condition.ts';
 import { findPodProblems } from './status/pod-problems.ts';
+import { planUnborn } from './planners/unborn.ts';
 import { isPaused } from './status/paused.ts';
 import { describeRefused } from './status/refused-children.ts';
 import { findRoleChanges } from './status/role-changes.ts';
@@ -76,7 +77,7 @@ export function planCluster(snapshot: ClusterSnapshot): Plan {
   const view: PlanView = { snapshot, topology: deriveTopology(snapshot), roll: deriveRoll(snapshot) };
   const deletion = planDeletion(view);
   if (deletion) return conclude(view, alone(deletion), deletion.stages);
-  const conflict = planNames(view);
+  const conflict = planNames(view) ?? planUnborn(view);
   if (conflict) return conclude(view, alone(conflict));
 
   const course = chooseCourse(view, findRepair(view), findChanges(view));

@@ -1,3 +1,4 @@
+import { builtInDefaults } from '../built-in-defaults.ts';
 import { flag, integer, object } from '../schema/field.ts';
 import type { Rule } from '../schema/rule.ts';
 
@@ -17,10 +18,11 @@ export const replication = object('How primaries feed their replicas. Applied wi
   }).optional(),
 });
 
+/** What ValkeyClusterDefaults would supply is not seen here, so more than is built in is asked for in the same place. */
 export const minReplicasReachable: Rule = {
   rule:
-    '!has(self.replication) || !has(self.replication.minReplicasToWrite) || !has(self.replicasPerMaster) || ' +
-    'self.replication.minReplicasToWrite <= self.replicasPerMaster',
-  message: 'must be at most replicasPerMaster: no primary could ever accept a write',
+    '!has(self.replication) || !has(self.replication.minReplicasToWrite) || ' +
+    `self.replication.minReplicasToWrite <= (has(self.replicasPerMaster) ? self.replicasPerMaster : ${builtInDefaults.replicasPerMaster})`,
+  message: `must be at most replicasPerMaster, which is ${builtInDefaults.replicasPerMaster} unless it is given beside it: no primary could ever accept a write`,
   fieldPath: '.replication.minReplicasToWrite',
 };

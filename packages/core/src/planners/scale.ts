@@ -2,6 +2,7 @@ import type { OrchestrationKind } from '@valkey-operator/api';
 import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
+import { refuseLeaving } from '../replicas-for-writes.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, type Member } from '../topology.ts';
@@ -38,7 +39,7 @@ const STEPS = [
 export function planScale(view: PlanView): Decision | undefined {
   const { scaling, observedPods = 0, wantedPods } = view.topology;
   const kind = scaling ?? (observedPods > wantedPods ? 'ScaleReplicas' : 'Heal');
-  const refusal = refuseOverflow(view);
+  const refusal = refuseOverflow(view) ?? refuseWriteStop(view);
   if (refusal) return { ...refusal, kind };
   const parts = STEPS.filter(({ isPartOf }) => isPartOf(kind, view));
   for (const { name, plan, limit } of STEPS) {
@@ -49,6 +50,13 @@ export function planScale(view: PlanView): Decision | undefined {
     return findWithdrawn(view.snapshot) === kind ? { ...next, undo: next } : next;
   }
   return undefined;
+}
+
+/** Where settings that need fewer replicas are on their way, they come first. */
+function refuseWriteStop(view: PlanView): Decision | undefined {
+  const { shards, replicasPerShard } = view.topology;
+  const message = shards.some(({ replicas }) => replicas.length > replicasPerShard) ? refuseLeaving(view) : undefined;
+  return message === undefined ? undefined : { reason: 'InvalidSpec', message, held: true };
 }
 
 function numberStep(name: string, parts: readonly { readonly name: string }[]): Step {
