@@ -3,6 +3,7 @@ import type { Decision, PlanView } from '../decision.ts';
 import { isPaused, PAUSED } from '../status/paused.ts';
 import { formatTime } from '../status/time.ts';
 import type { Begun } from './begun.ts';
+import { isWithin } from './in-hand.ts';
 import { readWindows } from './windows.ts';
 
 /** Why something that could be done is not. */
@@ -13,10 +14,11 @@ export interface Hold {
 }
 
 /** A pause holds whatever has not begun, a closed maintenance window what disrupts. What must not stop does not. */
-export function findHold({ snapshot }: PlanView, decision: Decision, before: Begun | undefined): Hold | undefined {
+export function findHold(view: PlanView, decision: Decision, before: Begun | undefined): Hold | undefined {
+  const { snapshot } = view;
   if (decision.committed) return undefined;
   if (isPaused(snapshot)) return { reason: 'Paused', message: PAUSED };
-  if (!decision.disruptive || isStepUnderWay(decision, before)) return undefined;
+  if (!decision.disruptive || isStepUnderWay(view, decision, before)) return undefined;
   const { isOpen, opensAt } = readWindows(snapshot);
   if (isOpen) return undefined;
   const reason = 'WaitingForMaintenanceWindow';
@@ -27,7 +29,9 @@ export function findHold({ snapshot }: PlanView, decision: Decision, before: Beg
   return { reason, message, wakeAfterMs: opensAt - snapshot.now };
 }
 
-function isStepUnderWay({ step }: Decision, before: Begun | undefined): boolean {
-  if (before?.step === undefined) return false;
+/** The number alone does not tell: while a pod comes back, the next one is counted already. */
+function isStepUnderWay(view: PlanView, decision: Decision, before: Begun | undefined): boolean {
+  const { step } = decision;
+  if (before?.step === undefined || !isWithin(view, decision, before.pods)) return false;
   return step === undefined || (before.step === step.number && before.stepName === step.name);
 }

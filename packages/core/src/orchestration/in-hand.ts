@@ -32,6 +32,11 @@ export function isOwnDoing(view: PlanView, inHand: readonly string[] = []): bool
   return [...findUnwell(view)].every((pod) => inHand.includes(pod) || unheard.includes(pod));
 }
 
+/** Whether a decision takes no pod out of service but those. */
+export function isWithin(view: PlanView, decision: Decision, inHand: readonly string[] = []): boolean {
+  return findTouched(view, decision).every((pod) => inHand.includes(pod));
+}
+
 /** A change that has taken pods away is over when they have gone and are forgotten, not when they are told to go. */
 export function awaitLeaving(view: PlanView, running: Begun | undefined): Decision | undefined {
   const names = findLeaving(view).flatMap(({ name }) => (running?.pods?.includes(name) ? [name] : []));
