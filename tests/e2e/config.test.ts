@@ -1,15 +1,20 @@
+import { execFileSync } from 'node:child_process';
 import { configMaps } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { expectMap } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { findPodProcesses } from '../support/pod-processes.ts';
 import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
+import { VALKEY } from './support/data-directory.ts';
 
 /** Settings of a running cluster, and what people do to it behind the operator's back (C5, C6). */
 const namespace = 'config';
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
 const POLL = { timeout: 60_000, interval: 250 };
+/** Whom its pod runs Valkey as; nobody else may limit it on a machine like this. */
+const VALKEY_USER = 999;
 const cluster = new TestCluster(lab, client, namespace, 'tuned');
 
 /** What every node says of a setting. */
@@ -115,6 +120,22 @@ describe('a changed setting', () => {
     await cluster.apply({ config: { 'maxmemory-policy': 'allkeys-lru', ...config } });
     await expect.poll(refusal, POLL).toMatch(message);
     expect(await running('maxmemory-policy')).toEqual(everywhere('allkeys-lru'));
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('that one node alone cannot take is taken back from all', async () => {
+    const { podUid, pod } = (await cluster.members()).at(-1)!;
+    const [pid] = findPodProcesses(podUid, VALKEY);
+    execFileSync('prlimit', ['--pid', `${pid}`, '--nofile=11000:11000'], { uid: VALKEY_USER, gid: VALKEY_USER });
+    const before = await running('maxclients');
+    await cluster.apply({ config: { 'maxmemory-policy': 'allkeys-lru', maxclients: '15000' } });
+    await expect
+      .poll(refusal, POLL)
+      .toMatch(
+        new RegExp(`^Valkey in pod ${pod} refuses spec\\.config\\["maxclients"\\] = "15000": .*operating system`),
+      );
+    await expect.poll(() => running('maxclients'), POLL).toEqual(before);
+    expect(await kept()).not.toHaveProperty('maxclients');
     expect(await lives()).toEqual(livesBefore);
   });
 

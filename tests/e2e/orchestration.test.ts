@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { ValkeyCluster } from '@valkey-operator/api';
 import { pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
@@ -9,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { call, createRestrictedNamespace, sampleSpec, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
 import { Operators } from './support/operators.ts';
+import { watchStory } from './support/watch-story.ts';
 
 /** Changes are foreseen, held, queued, interrupted and cancelled, and tell what they do (C8, C9, C15). */
 const namespace = 'orchestration';
@@ -40,21 +38,18 @@ test('a change of a paused cluster is foreseen; resumed, it does what was forese
   expect((await cluster.condition('Paused'))?.message).toContain('.status.plan');
   expect(await uids()).toEqual(before);
 
-  const watch = spawn(join(lab.binaries, 'kubectl'), ['-n', namespace, 'get', 'vc', 'story', '-w'], {
-    env: { ...process.env, KUBECONFIG: lab.kubeconfig },
-  });
-  const table = text(watch.stdout);
   const mark = await countActions();
-  await underLoad(cluster, {
-    waits: false,
-    fault: () => cluster.annotate({ 'valkey.io/paused': null }),
-    heal: async () => {
-      await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(6);
-      await cluster.waitUntilReady();
-    },
-  });
-  watch.kill();
-  expect(await table).toMatch(/Updating.*ScaleReplicas/);
+  const story = await watchStory(cluster, () =>
+    underLoad(cluster, {
+      waits: false,
+      fault: () => cluster.annotate({ 'valkey.io/paused': null }),
+      heal: async () => {
+        await expect.poll(async () => (await cluster.pods()).length, POLL).toBe(6);
+        await cluster.waitUntilReady();
+      },
+    }),
+  );
+  expect(story).toMatch(/Updating.*ScaleReplicas/);
   expect(Object.keys(await uids())).toEqual([...Object.keys(before), ...added]);
   // Which of the new pods follows whom depends on where Kubernetes puts them.
   expect((await actionsSince(mark)).toSorted()).toEqual(asActions(plan).toSorted());

@@ -10,6 +10,7 @@ import { call, createRestrictedNamespace, type Member, TestCluster } from '../su
 import { type Outcome, underLoad } from '../support/under-load.ts';
 import { VALKEY } from './support/data-directory.ts';
 import { describeSlots, evenly, POLL, startFrom, waitForShards } from './support/shards.ts';
+import { watchStory } from './support/watch-story.ts';
 
 /** Shards come and go under load (C2), whatever happens meanwhile: slots move as a whole. */
 const namespace = 'scale-atomic';
@@ -23,37 +24,27 @@ const { client } = await lab.api();
 beforeAll(() => createRestrictedNamespace(lab, namespace));
 afterAll(() => lab.kubectl(['delete', 'namespace', namespace, '--wait=false']));
 
-/** What a person sees who watches: kubectl get vc -w. */
-async function watchColumns(cluster: TestCluster, during: () => Promise<unknown>): Promise<string[]> {
-  const seen = new Set<string>();
-  const over = new AbortController();
-  const watching = (async () => {
-    while (!over.signal.aborted) {
-      const { stdout } = await lab.kubectl(['-n', namespace, 'get', 'vc', cluster.name, '--no-headers']);
-      seen.add(stdout.trim().split(/ +/).slice(2, -2).join(' '));
-    }
-  })();
-  await during().finally(() => over.abort());
-  await watching;
-  return [...seen];
-}
-
 /** The bench planned-gap measures it against half a second, alone on the machine. */
 const shortGap = ({ noiseMs }: Outcome) => 1000 + 2 * noiseMs;
 
-/** Valkey 9 is copying slots to it. They arrive all at once, so that what it owns would tell too late. */
-async function targetOfMigration(cluster: TestCluster): Promise<Member> {
+/** Valkey 9 is copying slots between the two. They change hands all at once, so that what a node owns would tell too late. */
+async function runningMigration(cluster: TestCluster): Promise<{ source: Member; target: Member }> {
   const sources = (await cluster.primaries()).map(({ ip }) => ip);
-  const findTarget = async () => {
+  const findOne = async () => {
     const logs = await Promise.all(sources.map((ip) => call(ip, ['CLUSTER', 'GETSLOTMIGRATIONS'])));
-    const running = logs.flatMap(parseSlotMigrations).find(({ outcome }) => outcome === 'running');
-    return running?.targetNode;
+    return logs.flatMap(parseSlotMigrations).find(({ outcome }) => outcome === 'running');
   };
-  let target: string | undefined;
+  let migration: Awaited<ReturnType<typeof findOne>>;
   await expect
-    .poll(async () => (target = await findTarget()) !== undefined, { timeout: 60_000, interval: 5 })
+    .poll(async () => (migration = await findOne()) !== undefined, { timeout: 60_000, interval: 5 })
     .toBe(true);
-  return (await cluster.members()).find(({ self }) => self.id === target)!;
+  const members = await cluster.members();
+  const find = (id: string) => members.find(({ self }) => self.id === id)!;
+  return { source: find(migration!.sourceNode), target: find(migration!.targetNode) };
+}
+
+async function targetOfMigration(cluster: TestCluster): Promise<Member> {
+  return (await runningMigration(cluster)).target;
 }
 
 function ownSlots(table: string): number {
@@ -86,12 +77,12 @@ describe('on Valkey 9.1', () => {
     expect(await countStock(await cluster.primaries())).toBe(STOCK);
   });
 
-  test('3 shards become 4 by kubectl scale, and kubectl get tells the story', async () => {
+  test('3 shards become 4 by kubectl scale, and kubectl get -w tells the story', async () => {
     await startFrom(cluster, 3);
-    let story: string[] = [];
+    let story = '';
     const outcome = await underLoad(cluster, {
       fault: async () => {
-        story = await watchColumns(cluster, async () => {
+        story = await watchStory(cluster, async () => {
           await cluster.scaleTo(4);
           await waitForShards(cluster, 4);
         });
@@ -99,7 +90,7 @@ describe('on Valkey 9.1', () => {
       heal: () => waitForShards(cluster, 4),
     });
     expect(outcome.gapMs).toBeLessThan(shortGap(outcome));
-    expect(story.join('\n')).toMatch(/Updating 3\/4 .*ScaleOut[^]*Running 4\/4/);
+    expect(story).toMatch(/Updating +3\/4 .*ScaleOut[^]*Running +4\/4/);
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK));
   });
 
@@ -148,6 +139,31 @@ describe('on Valkey 9.1', () => {
       heal: () => waitForShards(cluster, 4),
     });
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK));
+  });
+
+  test('4 shards become 3 although a source is killed in mid-move', async () => {
+    await startFrom(cluster, 4);
+    await underLoad(cluster, {
+      fault: async () => {
+        await cluster.scaleTo(3);
+        signalPodProcess((await runningMigration(cluster)).source.podUid, VALKEY, 'SIGKILL');
+      },
+      heal: () => waitForShards(cluster, 3),
+    });
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK));
+  });
+
+  test('a spec that is reversed in mid-move leads back', async () => {
+    await startFrom(cluster, 3);
+    await underLoad(cluster, {
+      fault: async () => {
+        await cluster.scaleTo(4);
+        await targetOfMigration(cluster);
+        await cluster.scaleTo(3);
+      },
+      heal: () => waitForShards(cluster, 3),
+    });
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK));
   });
 
   test('shards and replicas change at once, although the new primary is killed in mid-move', async () => {

@@ -141,6 +141,14 @@ test('valkey.io/restart-at replaces every pod', async () => {
 });
 
 describe('a way back', () => {
+  test('is refused unless it is asked for', async () => {
+    const before = await uids(cluster);
+    await cluster.apply({ ...kept, ...image('8.1') });
+    const { message } = await cluster.waitForReason('Degraded', ['InvalidSpec']);
+    expect(message).toMatch(/tag is "8\.1", which cannot read the data files of 9\.1.*set spec\.allowDowngrade/);
+    expect(await uids(cluster)).toEqual(before);
+  });
+
   test('is refused while a hash is there that the older version cannot hold, and says where', async () => {
     const before = await uids(cluster);
     const primaries = await cluster.primaries();
