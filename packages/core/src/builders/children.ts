@@ -5,7 +5,7 @@ import { childMetadata, selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
 import { buildPodTemplate } from './pod-template.ts';
 import { buildServices } from './services.ts';
-import { buildSettings, SETTINGS_KEY } from './settings.ts';
+import { buildSettings, formatSettings, SETTINGS_KEY } from './settings.ts';
 
 /** Every object of a cluster except Secrets, in the order in which they are needed. */
 export function buildChildren(input: ChildrenInput): ChildObject[] {
@@ -64,7 +64,7 @@ function buildConfigMap({ cluster, spec, settings }: ChildrenInput): ChildObject
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata,
-    data: { [SETTINGS_KEY]: JSON.stringify(settings ?? buildSettings(spec), null, 2) },
+    data: { [SETTINGS_KEY]: formatSettings(settings ?? buildSettings(spec)) },
   };
 }
 

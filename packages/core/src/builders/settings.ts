@@ -68,6 +68,13 @@ function validateSettings(document: unknown): NodeSettings | undefined {
   return hash === hashSettings(content) ? { hash, ...content } : undefined;
 }
 
+/** In one order, whoever told them: the API server sorts what it keeps, and the difference would pass for a wish of our own. */
+export function formatSettings({ hash, settings, nodes }: NodeSettings): string {
+  const sort = (map: object) => Object.fromEntries(Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const own = nodes && Object.entries(sort(nodes)).map(([pod, map]) => [pod, sort(map as object)]);
+  return JSON.stringify({ hash, settings: sort(settings), ...(own && { nodes: Object.fromEntries(own) }) }, null, 2);
+}
+
 /** Frozen by a golden test: were this to change, an upgrade of the operator alone would restart every pod of the fleet. */
 export function hashSettings({ settings, nodes }: Omit<NodeSettings, 'hash'>): string {
   const sorted = (map: object) => Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildSettings, settingsInEffect } from '../builders/settings.ts';
 import { planCluster } from '../plan.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import type { ChildObject } from '../snapshot.ts';
 import { checkPlan } from '../testing/check-plan.ts';
 import { bear, condition, settle } from '../testing/settle.ts';
 
@@ -124,6 +125,17 @@ describe('the ConfigMap', () => {
     for (let round = 0; round < 4; round += 1) cluster.reconcile(checkPlan(cluster));
     expect(text(cluster)).toBe(before);
     expect(condition(cluster.reconcile(checkPlan(cluster)), 'Progressing')).toMatchObject({ reason: 'ConfigRejected' });
+  });
+
+  it('that somebody has emptied is told as that, though the API server keeps the record of it in another order', () => {
+    const cluster = refused();
+    cluster.children.set(key, { ...cluster.children.get(key)!, data: {} });
+    const record = 'ValkeyClusterStatus/demo-status';
+    const reorder = (_: string, value: unknown) =>
+      value instanceof Object && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).toReversed()) : value;
+    cluster.children.set(record, JSON.parse(JSON.stringify(cluster.children.get(record)), reorder) as ChildObject);
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(condition(plan, 'DriftDetected').message).toContain('ConfigMap demo-config: data');
   });
 
   it('that is lost with the record of it is not made of what may have been refused', () => {
