@@ -3,6 +3,7 @@ import type { Action } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
+import { isBarred, refuseStep } from '../roll/version-step.ts';
 import { listNames } from '../status/list-names.ts';
 import { findStuck } from '../status/pod-problems.ts';
 import { isOwner, isPromotable, type Member, type Topology } from '../topology.ts';
@@ -33,7 +34,7 @@ export function planRolledBack({ roll: { failed } }: PlanView): Decision | undef
 export function planReplaceBroken(view: PlanView): Decision | undefined {
   const { roll } = view;
   const broken = findBroken(view);
-  if (broken.length === 0 || !roll.begun) return undefined;
+  if (broken.length === 0 || !(isBarred(view) ? roll.restored : roll.begun)) return undefined;
   // At birth there is nothing to lose; later one disruption at a time holds for repairs as well.
   const chosen = view.topology.formed ? broken.slice(0, 1) : broken;
   const message = `${listNames(chosen.map(({ pod }) => pod.name))} does not serve and is replaced: ${describeChanges(roll, chosen[0]?.changes ?? [])}.`;
@@ -52,12 +53,18 @@ export function planReplaceBroken(view: PlanView): Decision | undefined {
   };
 }
 
-export function findBroken({ topology, snapshot, roll: { outdated, failed } }: PlanView): OutdatedPod[] {
-  return outdated.filter(({ pod, changes }) => {
-    if (changes.length === 0 || pod.deletionTimestamp) return false;
+export function findBroken(view: PlanView): OutdatedPod[] {
+  const { topology, snapshot, roll } = view;
+  const { outdated, failed } = roll;
+  const barred = isBarred(view);
+  return outdated.filter(({ pod, changes, isGood }) => {
+    if (changes.length === 0 || pod.deletionTimestamp || (barred && isGood)) return false;
     const isLastCopy = topology.silent.some((node) => node.pod === pod && isOwner(node)) && !snapshot.spec.pvc;
     if (isLastCopy || topology.shards.some(({ primary }) => primary.pod === pod)) return false;
-    return findStuck(pod) !== undefined || pod.name === failed?.pod || cannotTakeOver(topology, pod.name);
+    if (findStuck(pod) !== undefined || pod.name === failed?.pod) return true;
+    // It may yet be in sync, and what would come in its place could not be.
+    const isHopeless = changes.includes('valkey') && refuseStep(view, barred ? roll.good : roll.target) !== undefined;
+    return cannotTakeOver(topology, pod.name) && !isHopeless;
   });
 }
 

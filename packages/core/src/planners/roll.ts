@@ -4,7 +4,7 @@ import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
-import { refuseData, refuseVersion } from '../roll/version-step.ts';
+import { refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
@@ -32,13 +32,22 @@ const UNHEARD: Decision = { reason: 'WaitingForPods', message: 'Waiting until ev
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
 function begin(view: PlanView, roll: Roll): Decision {
   if (!view.topology.allKnown) return UNHEARD;
-  const refusal =
-    roll.failed || roll.withdrawn ? undefined : (refuseVersion(view, roll.target) ?? refuseGap(view, roll));
+  if (leadsBack(roll)) {
+    const parts = [...new Set(roll.outdated.flatMap(({ changes }) => changes))];
+    const message = `Pods that were changed go back to what was in effect: ${describeChanges(roll, parts)}.`;
+    return { reason: 'OrchestrationStarted', message, beginRoll: true };
+  }
+  const refusal = refuseVersion(view, roll.target) ?? refuseGap(view, roll);
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
   const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
   const gap = !isGentle(roll) && hasLoneShard(view) ? ' Each shard without a replica is down meanwhile.' : '';
   const message = `${how}: ${describeChanges(roll, roll.changes)}.${gap}`;
   return { reason: 'OrchestrationStarted', message, beginRoll: true };
+}
+
+/** It failed, was cancelled, or the spec says again what it said before: what all pods were made of needs nobody's leave. */
+function leadsBack({ changes, outdated }: Roll): boolean {
+  return changes.length === 0 && outdated.some((each) => each.changes.length > 0);
 }
 
 function isGentle({ outdated }: Roll): boolean {
@@ -69,7 +78,8 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   if (!view.topology.allKnown) return UNHEARD;
   const shard = chooseShard(view, roll);
   if (shard === undefined) return replaceStranger(roll);
-  const misfit = roll.failed || roll.withdrawn ? undefined : refuseData(view, roll.target);
+  const isOtherValkey = roll.outdated.some(({ changes }) => changes.includes('valkey'));
+  const misfit = isOtherValkey ? refuseStep(view, roll.target) : undefined;
   if (misfit) return { reason: 'InvalidSpec', message: misfit, held: true };
   const replica = shard.replicas
     .filter((each) => isOutdated(roll, each))
@@ -111,7 +121,8 @@ function isOutdated({ outdated }: Roll, member: Member): boolean {
 /** The budget is opened for this one pod in the stage before. */
 function replace(roll: Roll, pod: OutdatedPod['pod'], what: string): Decision {
   const changes = roll.outdated.find((each) => each.pod === pod)?.changes ?? [];
-  const message = `Pod ${pod.name}, ${what}, is replaced: ${describeChanges(roll, changes)}.`;
+  const back = leadsBack(roll) ? ', back to what was in effect' : '';
+  const message = `Pod ${pod.name}, ${what}, is replaced${back}: ${describeChanges(roll, changes)}.`;
   const action: Action = { type: 'DeletePod', pod: pod.name, uid: pod.uid, reason: 'PodReplaced' };
   return {
     reason: 'PodReplaced',

@@ -5,6 +5,7 @@ import { buildSettings, settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { compareChild, type Drift, type Refused } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
+import { isBarred } from '../roll/version-step.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { recoverSettings } from './lost-settings.ts';
 import { findBroken } from './roll-failure.ts';
@@ -53,7 +54,7 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined): Upke
 }
 
 function isUnderWay(view: PlanView, decision: Decision | undefined): boolean {
-  return view.roll.begun || decision?.beginRoll === true || findBroken(view).length > 0;
+  return view.roll.begun || decision?.beginRoll === true || (findBroken(view).length > 0 && !isBarred(view));
 }
 
 /** A pod of a roll goes now, or has gone and is not back yet. */

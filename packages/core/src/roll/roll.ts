@@ -22,6 +22,8 @@ export interface OutdatedPod {
   readonly changes: readonly TemplatePart[];
   /** It may take the change while it runs. */
   readonly inPlace: boolean;
+  /** It is of what was in effect. */
+  readonly isGood: boolean;
 }
 
 /** How far the pods are from what they shall be made of. Derived from what is there; nothing is remembered of the way. */
@@ -34,6 +36,8 @@ export interface Roll {
   readonly changes: readonly TemplatePart[];
   /** The StatefulSet makes pods of the target, and Kubernetes knows it. */
   readonly begun: boolean;
+  /** It makes pods of what was in effect. */
+  readonly restored: boolean;
   readonly outdated: readonly OutdatedPod[];
   /** The spec as it is was tried and given up. */
   readonly failed: FailedRoll | undefined;
@@ -52,7 +56,8 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const goodParts = templateParts(cluster, good);
   const wanted = templateParts(cluster, target);
   // A pod of an operator that did not write it, or not all of it, is of the last good template.
-  const changesOf = (text: string | undefined) => changedParts({ ...goodParts, ...(text && parseParts(text)) }, wanted);
+  const changesOf = (text: string | undefined, to = wanted) =>
+    changedParts({ ...goodParts, ...(text && parseParts(text)) }, to);
   const restartAt = restartTime(snapshot);
   const kept = settingsInEffect(snapshot)?.hash;
   const restartsFor = (pod: PodView) =>
@@ -66,17 +71,21 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
         pod,
         changes: isStuck ? ['resources'] : changes,
         inPlace: !isDue && canResize(pod, changes, wanted),
+        isGood: changesOf(pod.annotations[annotations.template], goodParts).length === 0,
         isDue,
       };
     })
     .filter(({ changes, isDue }) => changes.length > 0 || isDue);
   const changes = changedParts(goodParts, wanted);
   const statefulSet = findStatefulSet(snapshot);
+  const makes = (parts: typeof wanted) =>
+    statefulSet !== undefined && changesOf(templateOf(statefulSet), parts).length === 0 && isObserved(statefulSet);
   return {
     target,
     good,
     changes,
-    begun: statefulSet !== undefined && changesOf(templateOf(statefulSet)).length === 0 && isObserved(statefulSet),
+    begun: makes(wanted),
+    restored: makes(goodParts),
     outdated,
     failed,
     withdrawn,
