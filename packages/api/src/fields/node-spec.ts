@@ -40,9 +40,9 @@ export const nodeOwn = {
   allowDowngrade: flag(
     'Permits a change to an older Valkey that cannot read the data files of the newer one. Refused otherwise.',
   ).optional(),
-  tls: objectName('A ValkeyClusterTls in this namespace; none: no TLS. Turned on and off without downtime.').optional(),
+  tls: objectName('A ValkeyClusterTls in this namespace; none: no TLS. Without effect in this version.').optional(),
   acl: objectName(
-    'A ValkeyClusterAcl in this namespace; none: no users and no password. Can be added later, but then neither changed nor removed.',
+    'A ValkeyClusterAcl in this namespace; none: no users and no password. Can be added later, but then neither changed nor removed. Without effect in this version.',
   ).optional(),
   management: choice(
     'Bound: the operator manages it. Unbound: the operator does nothing about it, neither create nor repair nor report; what runs is left to its sidecars.',
