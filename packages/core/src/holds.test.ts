@@ -231,6 +231,26 @@ describe('a primary that came back without its data', () => {
   });
 });
 
+describe('a primary that came back with its data, and lost its replica meanwhile', () => {
+  it.each(['that is on its way there', 'that somebody has left there'])(
+    'keeps its slots, although another has keys of one %s',
+    (what) => {
+      const cluster = bear();
+      const [primary, other] = cluster.primaries;
+      const { id, slots } = primary!.node;
+      const [slot = 0] = slots;
+      const replica = cluster.pods.find(({ node }) => node?.primaryId === id);
+      other!.node.data = other!.node.data.union(SlotSet.ofSlots([slot]));
+      if (what === 'that is on its way there') other!.node.importing.set(slot, id);
+      cluster.killProcess(primary!.ordinal);
+      cluster.losePod(replica!.ordinal, { volume: true });
+      expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+      expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+      expect(slots.difference(primary!.node.data).difference(SlotSet.ofSlots([slot])).isEmpty).toBe(true);
+    },
+  );
+});
+
 describe('a primary that has keys but lost its slots', () => {
   it('is left to Valkey at first, and shown to a person when that does not help', () => {
     const cluster = bear({ replicas: 0 });

@@ -1,4 +1,5 @@
 import { annotations } from '@valkey-operator/api';
+import { SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction, NodeCommand } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { chooseSuccessor, hasQuorum, isForced, nameOf } from '../quorum.ts';
@@ -6,7 +7,7 @@ import type { NodeView, PodView } from '../snapshot.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isOwner, type SilentNode } from '../topology.ts';
 import { promote } from './failover.ts';
-import { assign, findHolders, search, unite } from './slot-holders.ts';
+import { assign, findHolders, type Holding, search, unite } from './slot-holders.ts';
 
 /** The cluster fails over by itself well within this time; then it is helped. */
 const ELECTION_MS = 15_000;
@@ -68,9 +69,9 @@ function decideAlone(
       held: true,
     };
   }
-  const handover = former && handOverLeftovers(view, former);
-  if (handover) return handover;
   const hasData = pod.report.dataState === 'present';
+  const handover = former && handOverLeftovers(view, former, hasData);
+  if (handover) return handover;
   const decision = hasData || pod.report.dataState === 'identity-only' ? 'keep-data' : 'new-node';
   const what = former ? nameOf(former) : pod.name;
   return {
@@ -83,19 +84,32 @@ function decideAlone(
   };
 }
 
-/** Another took over in the moment in which this one got slots, and had not heard of them, but has their keys. */
-function handOverLeftovers({ topology }: PlanView, { id, podName, slots, knownBy }: SilentNode): Decision | undefined {
+/**
+ * Another took over in the moment in which this one got slots, and had not heard of them, but has their keys. Who holds a slot
+ * open has only some of its keys, and did not take over: that slot was on its way there.
+ */
+function handOverLeftovers(
+  { topology }: PlanView,
+  { id, podName, slots, knownBy }: SilentNode,
+  hasData: boolean,
+): Decision | undefined {
   const epoch = Math.max(0, ...knownBy.map(({ known }) => known.get(id)?.configEpoch ?? 0));
   const heirs = topology.shards.map(({ primary }) => primary).filter(({ cluster }) => cluster.configEpoch > epoch);
   const { searches, holdings } = findHolders(heirs, slots);
   if (searches.length > 0) return search(searches, slots);
-  const [heir, ...others] = holdings;
+  const [heir, ...others] = holdings.map(withoutOpen).filter(({ slots: held }) => !held.isEmpty);
   if (!heir) return undefined;
-  // The others are empty as far as anybody knows, and it waits until all of its slots are with somebody else.
-  const all = [{ ...heir, slots: slots.difference(unite(others)) }, ...others];
+  // Without data of its own the rest of its slots is empty, and it waits until all of them are with somebody else.
+  const rest = hasData ? SlotSet.empty : slots.difference(unite([heir, ...others]));
+  const all = [{ ...heir, slots: heir.slots.union(rest) }, ...others];
   const names = listNames(all.map(({ member }) => member.pod.name));
-  const message = `Slots ${slots.toString()} of ${podName} go to ${names}, where their keys are.`;
+  const message = `Slots ${unite(all).toString()} of ${podName} go to ${names}, where their keys are.`;
   return { reason: 'SlotsUncovered', message, stages: [all.map((holding) => assign(holding))] };
+}
+
+function withoutOpen({ member, slots }: Holding): Holding {
+  const open = SlotSet.ofSlots(member.cluster.openSlots.map(({ slot }) => slot));
+  return { member, slots: slots.difference(open) };
 }
 
 function release(pod: PodView, command: NodeCommand): NodeAction {
