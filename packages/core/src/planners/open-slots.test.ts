@@ -1,3 +1,4 @@
+import { SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import type { PlanView } from '../decision.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
@@ -48,6 +49,30 @@ describe('a slot that was left half moved', () => {
 
   it('is finished', () => {
     expect(ordersOf(view)).toContain('moveSlots');
+  });
+
+  it('does not wait for one whose target gets no slots yet', () => {
+    const { snapshot } = view;
+    const reports = snapshot.pods.flatMap(({ report }) => report ?? []);
+    const source = reports.find(({ cluster }) => cluster?.openSlots[0]?.migratingTo)!;
+    const waiting = source.cluster!.openSlots[0]!.migratingTo!;
+    const other = reports.find(
+      ({ cluster }) => cluster?.role === 'primary' && cluster !== source.cluster && cluster.nodeId !== waiting,
+    )!;
+    const slot = [...SlotSet.parse(source.cluster!.slots)].at(-1)!;
+    const openSlots = [...source.cluster!.openSlots, { slot, migratingTo: other.cluster!.nodeId }];
+    const pods = snapshot.pods.map((pod) => {
+      const { report } = pod;
+      if (report === source) return { ...pod, report: { ...source, cluster: { ...source.cluster!, openSlots } } };
+      if (report?.cluster?.primaryId !== waiting) return pod;
+      return { ...pod, report: { ...report, replication: { ...report.replication!, linkUp: false } } };
+    });
+    const decision = planOpenSlots(viewSnapshot({ ...snapshot, pods }));
+    expect(decision?.message).toContain('gets no slots as long as');
+    const moves = (decision?.stages ?? [])
+      .flat()
+      .filter((action) => 'command' in action && action.command.do === 'moveSlots');
+    expect(moves).toMatchObject([{ command: { slots: `${slot}`, target: { nodeId: other.cluster!.nodeId } } }]);
   });
 
   it('waits while a primary that others took over from may wake up and claim it, and names it alone', () => {

@@ -32,18 +32,23 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
   const open = findOpenSlots(topology);
   if (open.length === 0) return undefined;
   const verdicts = open.map((each) => ({ ...each, verdict: judge(topology, each) }));
-  const wanted = mergeMoves(verdicts.flatMap(({ verdict }) => verdict.finish ?? []));
-  const moves = keepOneWay(wanted, findRunningMoves(topology));
+  const wanted = verdicts.flatMap(({ verdict }) => verdict.finish ?? []);
+  const ready = wanted.filter((move) => finish(topology, move).length > 0);
+  const moves = keepOneWay(mergeMoves(ready), findRunningMoves(topology));
   const over = verdicts.filter(({ verdict }) => verdict === OVER);
   const slots = SlotSet.ofSlots(open.map(({ slot }) => slot)).toString();
   const names = Array.from(new Set(verdicts.flatMap(({ verdict }) => verdict.awaits ?? [])), nameOf);
   const waits = names.length > 0 ? `, once ${listNames(names)} is heard again or known to be gone` : '';
   return {
     reason: 'SlotsMoving',
-    message: `Slots ${slots} were left half moved; that is put right first${waits}.${describeWaiting(topology, moves)}`,
-    stages: stagesOf([...moves.flatMap((move) => orderMove(topology, move, { by: 'by-key' })), ...close(over)]),
+    message: `Slots ${slots} were left half moved; that is put right first${waits}.${describeWaiting(topology, wanted)}`,
+    stages: stagesOf([...moves.flatMap((move) => finish(topology, move)), ...close(over)]),
     wakeAfterMs: 1000,
   };
+}
+
+function finish(topology: Topology, move: SlotMove): NodeAction[] {
+  return orderMove(topology, move, { by: 'by-key' });
 }
 
 /** Not those that a sidecar is at work on. */

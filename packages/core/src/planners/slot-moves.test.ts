@@ -4,10 +4,10 @@ import { bear } from '../testing/settle.ts';
 import { viewSnapshot } from '../testing/view.ts';
 import { planMoves } from './slot-moves.ts';
 
-/** A cluster that grows from three shards to four, at the moment when its first slots shall move. */
-function growing(tag: string): ClusterSnapshot {
+/** A cluster that grows from three shards, at the moment when its first slots shall move. */
+function growing(tag: string, masterCount = 4): ClusterSnapshot {
   const cluster = bear({ spec: { valkeyImage: { name: 'valkey', tag, pullPolicy: 'IfNotPresent' } } });
-  cluster.change({ masterCount: 4 });
+  cluster.change({ masterCount });
   for (let round = 0; round < 60; round += 1) {
     let found: ClusterSnapshot | undefined;
     cluster.reconcile(({ stages }) => {
@@ -92,6 +92,26 @@ describe('a target that may be about to lose its role gets no slots', () => {
     expect(decision?.stages).toEqual([]);
     expect(decision?.message).toMatch(/gets no slots as long as \S+ has not got its data yet\./);
   });
+});
+
+it('a target that has to wait keeps no source from moving to another', () => {
+  const snapshot = growing('8.1', 5);
+  const targetsOf = (pods: readonly PodView[]) =>
+    (planMoves(viewSnapshot({ ...snapshot, pods: [...pods] }))?.stages ?? [])
+      .flat()
+      .flatMap((action) =>
+        'command' in action && action.command.do === 'moveSlots' ? [action.command.target.nodeId] : [],
+      );
+  const [first, second, third] = targetsOf(snapshot.pods);
+  expect([first === second, first === third]).toEqual([true, false]);
+  const others = targetsOf(
+    snapshot.pods.map((pod) => {
+      const { report } = pod;
+      if (report?.cluster?.primaryId !== first || !report?.replication) return pod;
+      return { ...pod, report: { ...report, replication: { ...report.replication, linkUp: false } } };
+    }),
+  );
+  expect(others).toEqual([third, third]);
 });
 
 describe('slots on their way key by key that are not wanted there any more', () => {

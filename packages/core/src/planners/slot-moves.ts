@@ -62,7 +62,8 @@ export function planMoves(view: PlanView): Decision | undefined {
     .map((move) => ({ ...move, slots: move.slots.difference(arriving) }))
     .filter(({ slots }) => !slots.isEmpty)
     .filter(({ from, to }) => !running.some((move) => move.from === from || (isGentle && move.to === to)));
-  const fromEach = firstOfEach('from', keepOneWay(idle, running));
+  const ready = idle.filter((move) => orderMove(topology, move).length > 0);
+  const fromEach = firstOfEach('from', keepOneWay(ready, running));
   const begin = isGentle ? firstOfEach('to', fromEach) : fromEach;
   const keysAtOnce = isGentle ? AT_ONCE.gently : AT_ONCE.quickly;
   const orders = begin.flatMap((move) => orderMove(topology, move, { keysAtOnce }));
