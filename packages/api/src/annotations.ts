@@ -21,6 +21,8 @@ export const annotations = {
   resizeRefused: `${group}/resize-refused`,
   /** "true" on a cluster without replicas: a shard may be down while its only pod is replaced. */
   allowGap: `${group}/allow-gap`,
+  /** "true" on a cluster whose shards have neither replicas nor data on a volume: the data may go when their only pod is replaced. */
+  allowDataLoss: `${group}/allow-data-loss`,
   /** "true" on a cluster: an image whose tag names no version may be rolled out. */
   allowUnknownVersion: `${group}/allow-unknown-version`,
   /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */

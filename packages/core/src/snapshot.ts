@@ -151,6 +151,8 @@ export interface NodeView {
     /** Hashes whose fields have a time to live of their own. */
     readonly expiringHashes?: number;
   };
+  /** It writes its append-only file anew, or for the first time: then nothing is on its volume until that is done. */
+  readonly rewritesFile?: boolean;
   /** The last move of slots away from this node that its sidecar was ordered to make. */
   readonly move?: SlotMoveView;
   readonly config: NodeConfigView;

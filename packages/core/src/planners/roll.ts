@@ -1,8 +1,8 @@
-import { annotations } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
+import { describeGap, forgetsData, refuseGap } from '../roll/lone-shards.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { listNames } from '../status/list-names.ts';
@@ -37,11 +37,12 @@ function begin(view: PlanView, roll: Roll): Decision {
     const message = `Pods that were changed go back to what was in effect: ${describeChanges(roll, parts)}.`;
     return { reason: 'OrchestrationStarted', message, beginRoll: true };
   }
-  const refusal = refuseVersion(view, roll.target) ?? refuseGap(view, roll);
+  const refusal = refuseVersion(view, roll.target);
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
+  const gap = isGentle(roll) ? undefined : refuseGap(view);
+  if (gap) return gap;
   const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
-  const gap = !isGentle(roll) && hasLoneShard(view) ? ' Each shard without a replica is down meanwhile.' : '';
-  const message = `${how}: ${describeChanges(roll, roll.changes)}.${gap}`;
+  const message = `${how}: ${describeChanges(roll, roll.changes)}.${isGentle(roll) ? '' : describeGap(view)}`;
   return { reason: 'OrchestrationStarted', message, beginRoll: true };
 }
 
@@ -52,21 +53,6 @@ function leadsBack({ changes, outdated }: Roll): boolean {
 
 function isGentle({ outdated }: Roll): boolean {
   return outdated.every(({ inPlace }) => inPlace);
-}
-
-/** A shard without a replica is down while its pod is replaced, and its data is gone where the pod keeps it. */
-function refuseGap(view: PlanView, roll: Roll): string | undefined {
-  const { cluster, spec } = view.snapshot;
-  if (!hasLoneShard(view) || isGentle(roll)) return undefined;
-  const remedy = 'Set spec.replicasPerMaster to 1 for the time of the change';
-  if (!spec.pvc)
-    return `There are shards without a replica and without a volume, so to replace their pods is to lose their data. ${remedy}.`;
-  if (cluster.metadata.annotations?.[annotations.allowGap] === 'true') return undefined;
-  return `There are shards without a replica, which would be down while their pod is replaced. ${remedy}, or allow the gap by the annotation ${annotations.allowGap}=true.`;
-}
-
-function hasLoneShard({ topology: { shards } }: PlanView): boolean {
-  return shards.some(({ replicas }) => replicas.length === 0);
 }
 
 function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
@@ -86,10 +72,16 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
     .toSorted((a, b) => b.pod.ordinal - a.pod.ordinal)[0];
   if (replica) return replace(roll, replica.pod, `a replica of ${shard.primary.pod.name}`);
   if (shard.replicas.length > 0) return handOver(shard);
-  const refusal = refuseGap(view, roll);
-  if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
-  const gap = `the only one of slots ${shard.slots.toString()}, which are not served meanwhile`;
-  return replace(roll, shard.primary.pod, gap);
+  return refuseGap(view) ?? replaceLone(view, roll, shard);
+}
+
+function replaceLone(view: PlanView, roll: Roll, { primary, slots }: Shard): Decision {
+  if (primary.report.rewritesFile) {
+    const message = `${primary.pod.name} writes its append-only file, and is not replaced before that has its data.`;
+    return { reason: 'WaitingForSync', message };
+  }
+  const price = forgetsData(view) ? 'whose data is lost' : 'which are not served meanwhile';
+  return replace(roll, primary.pod, `the only one of slots ${slots.toString()}, ${price}`);
 }
 
 /** No process stops for it, so all at once. Whoever cannot take it says so, and is then replaced like any other. */

@@ -77,6 +77,7 @@ describe('toNodeView', () => {
       },
       replication: { offset: 42n, link: LinkState.UP, syncedOnce: true },
       memory: { usedBytes: 10n, maxBytes: 20n, keys: 3n },
+      persistence: { aofRewriteInProgress: true },
       config: { runningHash: 'h1', renderedHash: 'h2', message: 'restart due' },
       data: { state: DataState.IDENTITY_ONLY },
       certificates: [
@@ -127,6 +128,7 @@ describe('toNodeView', () => {
       },
       replication: { offset: 42, linkUp: true, syncInProgress: false, syncedOnce: true },
       memory: { usedBytes: 10, maxBytes: 20, keys: 3 },
+      rewritesFile: true,
       move: {
         state: 'failed',
         targetId: 'a',

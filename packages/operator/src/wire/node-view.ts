@@ -45,6 +45,7 @@ export function toNodeView(report: NodeReport, receivedAt: number, live: boolean
         ...(memory.expiringHashes > 0n && { expiringHashes: Number(memory.expiringHashes) }),
       },
     }),
+    ...(report.persistence?.aofRewriteInProgress && { rewritesFile: true }),
     ...(report.slotMove && { move: toMove(report.slotMove) }),
     config: toConfig(report.config),
     dataState: DATA_STATES[report.data?.state ?? DataState.UNSPECIFIED] ?? 'unknown',

@@ -1,0 +1,83 @@
+import { builtInDefaults } from '@valkey-operator/api';
+import { describe, expect, it } from 'vitest';
+import { planCluster } from '../plan.ts';
+import type { PodView } from '../snapshot.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { bear, condition, settle } from '../testing/settle.ts';
+
+const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
+const volume = { pvc: { storageSize: '1Gi' } };
+const { database, aof } = builtInDefaults.backup;
+const writing = (isSaving: boolean, isAppending: boolean) => ({
+  backup: { database: { ...database, enabled: isSaving }, aof: { ...aof, enabled: isAppending } },
+});
+
+/** A cluster without replicas whose image is to change, and a person allows that its shards are down meanwhile. */
+function upgrade(spec: object): SimulatedCluster {
+  const cluster = bear({ replicas: 0, spec: { valkeyImage: image('8.1'), ...spec } });
+  cluster.annotate('allowGap');
+  cluster.change({ valkeyImage: image('9.1') });
+  return cluster;
+}
+
+function findReplaced(cluster: SimulatedCluster): readonly string[] {
+  return cluster.pods.flatMap((pod) => (pod.image.endsWith('9.1') ? [pod.name] : []));
+}
+
+describe('a shard that is alone', () => {
+  it.each([
+    ['without a volume', writing(true, true), 'without a volume'],
+    ['that writes nothing', { ...volume, ...writing(false, false) }, 'write nothing to their volume (spec.backup)'],
+  ])('%s is not replaced for a word that a gap is allowed', (_what, spec, why) => {
+    const cluster = upgrade(spec);
+    const { reason, message } = condition(settle(cluster, 20), 'Degraded');
+    expect(findReplaced(cluster)).toEqual([]);
+    expect(reason).toBe('DataWouldBeLost');
+    expect(message).toContain(why);
+    expect(message).toContain('valkey.io/allow-data-loss=true');
+    cluster.annotate('allowDataLoss');
+    settle(cluster);
+    expect(findReplaced(cluster)).toHaveLength(3);
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+  });
+
+  it('is not restarted either', () => {
+    const cluster = bear({ replicas: 0, spec: { ...volume, ...writing(false, false) } });
+    const before = cluster.pods.map(({ uid }) => uid);
+    cluster.annotate('allowGap');
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    cluster.now += 1000;
+    expect(condition(settle(cluster, 20), 'Degraded')).toMatchObject({ reason: 'DataWouldBeLost' });
+    expect(cluster.pods.map(({ uid }) => uid)).toEqual(before);
+  });
+
+  it.each([
+    ['snapshots', writing(true, false)],
+    ['an append-only file', writing(false, true)],
+  ])('keeps its data by %s', (_what, spec) => {
+    const cluster = upgrade({ ...volume, ...spec });
+    settle(cluster);
+    expect(findReplaced(cluster)).toHaveLength(3);
+  });
+
+  it('is not replaced before its append-only file is written', () => {
+    const cluster = upgrade({ ...volume, ...writing(false, true) });
+    cluster.reconcile();
+    const plan = (rewritesFile: boolean) => {
+      const { pods, ...snapshot } = cluster.snapshot();
+      const rewrite = (pod: PodView) => (pod.report ? { ...pod, report: { ...pod.report, rewritesFile } } : pod);
+      return planCluster({ ...snapshot, pods: pods.map(rewrite) });
+    };
+    expect(plan(true).stages).toEqual([]);
+    expect(plan(true).status.orchestration?.message).toContain('demo-0 writes its append-only file');
+    expect(plan(false).stages.flat()).toContainEqual(expect.objectContaining({ type: 'DeletePod', pod: 'demo-0' }));
+  });
+
+  it('may be replaced once it has begun to write', () => {
+    const cluster = upgrade({ ...volume, ...writing(false, false) });
+    settle(cluster, 20);
+    cluster.change(writing(false, true));
+    settle(cluster);
+    expect(findReplaced(cluster)).toHaveLength(3);
+  });
+});
