@@ -17,7 +17,7 @@ const told = {
 /** At rest, with Services that the API server does not take. */
 function refused(): SimulatedCluster {
   const cluster = bear();
-  cluster.refuse = refusePorts;
+  cluster.refusals.judge = refusePorts;
   cluster.change({ services });
   settle(cluster);
   return cluster;
@@ -35,7 +35,7 @@ describe('a child that the API server refuses', () => {
 
   it('does not keep a cluster from being born, nor its pods from their labels', () => {
     const cluster = new SimulatedCluster({ spec: { services } });
-    cluster.refuse = refusePorts;
+    cluster.refusals.judge = refusePorts;
     expect(condition(settle(cluster), 'Ready').status).toBe('True');
     expect(cluster.pods.filter(({ labels }) => labels['valkey.io/role'] === 'replica')).toHaveLength(3);
   });
@@ -60,7 +60,7 @@ describe('a child that the API server refuses', () => {
     cluster.now += 30_000;
     expect(tries()).toEqual([6]);
     expect(tries()).toEqual([]);
-    cluster.refuse = () => undefined;
+    cluster.refusals.judge = () => undefined;
     cluster.change({ services: { ...services, external: { ...external, firstNodePort: 30_000 } } });
     const plan = settle(cluster);
     expect(condition(plan, 'Degraded')).toMatchObject({ status: 'False' });

@@ -1,4 +1,4 @@
-import { SlotSet } from '@valkey-operator/valkey';
+import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildSettings, settingsInEffect } from '../builders/settings.ts';
@@ -6,7 +6,7 @@ import { planCluster } from '../plan.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import type { ChildObject } from '../snapshot.ts';
 import { checkPlan } from '../testing/check-plan.ts';
-import { bear, condition, settle } from '../testing/settle.ts';
+import { bear, condition, countKeptSlots, settle } from '../testing/settle.ts';
 
 const policy = (value: string) => ({ config: { 'maxmemory-policy': value } });
 const running = (cluster: SimulatedCluster) =>
@@ -101,6 +101,43 @@ describe('a changed setting', () => {
       cluster.tick();
     }
     expect(cluster.pods).toHaveLength(3);
+  });
+});
+
+describe('a setting for the next start that the first pod does not start with', () => {
+  const refused = () => {
+    const cluster = bear();
+    cluster.fatalSettings.add('databases "100"');
+    cluster.change({ config: { databases: '100' } });
+    return { cluster, plan: settle(cluster) };
+  };
+
+  it('halts the roll there, and is told in the words of Valkey', () => {
+    const { cluster, plan } = refused();
+    expect(cluster.pods.filter(({ process }) => process === 'running')).toHaveLength(5);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+    expect(condition(plan, 'Degraded')).toEqual({
+      status: 'True',
+      reason: 'ConfigRejected',
+      message: expect.stringMatching(
+        /^Valkey in pod demo-\d refuses a setting: databases "100" \(argument must be between 1 and 64\)\./,
+      ),
+    });
+  });
+
+  it.each([
+    ['the spec is set back', {}],
+    ['it is corrected', { databases: '32' }],
+  ])('is gone when %s: the pod starts, and the others follow', (_how, config) => {
+    const { cluster } = refused();
+    cluster.change({ config });
+    const plan = settle(cluster, 400);
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(condition(plan, 'Degraded')).toMatchObject({ status: 'False' });
+    expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(
+      new Set([(config as { databases?: string }).databases]),
+    );
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
   });
 });
 

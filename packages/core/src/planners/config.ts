@@ -6,6 +6,7 @@ import { type Decision, order, type PlanView, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
 import { listNames } from '../status/list-names.ts';
+import { findFatalSetting } from '../status/pod-problems.ts';
 import type { Member } from '../topology.ts';
 
 /**
@@ -19,7 +20,9 @@ export function planConfig(view: PlanView): Decision | undefined {
   const isOver = wanted.hash === inEffect.hash || refusal || findWithdrawn(view.snapshot) === 'Reconfigure';
   const decision = isOver ? returnTo(view, inEffect, refusal) : moveOn(view, wanted, inEffect);
   const undo = bringBack(view, inEffect);
-  return decision && { kind: 'Reconfigure', disruptive: false, ...decision, ...(undo && { undo }) };
+  // A pod that does not start with what is in effect is waited for in vain: only other settings make it start.
+  const unblocks = view.snapshot.pods.some(({ waiting }) => findFatalSetting(waiting) !== undefined);
+  return decision && { kind: 'Reconfigure', disruptive: false, unblocks, ...decision, ...(undo && { undo }) };
 }
 
 /** What a person has to correct. Last of all, for it stands in the way of nothing else. */

@@ -12,7 +12,7 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
   switch (action.type) {
     case 'ApplyChild': {
       const key = `${action.object.kind}/${action.object.metadata.name}`;
-      if (cluster.noteRefusal(action.object)) return false;
+      if (!cluster.refusals.take(action.object, cluster.now)) return false;
       const metadata = { ...action.object.metadata, uid: `uid of ${key}` };
       cluster.children.set(key, { ...cluster.children.get(key), ...action.object, metadata });
       return true;

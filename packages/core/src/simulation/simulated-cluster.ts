@@ -21,15 +21,23 @@ import type {
   KubernetesNodeView,
   NodeView,
   OperatorView,
-  RefusalView,
 } from '../snapshot.ts';
 import { applyAction } from './apply-action.ts';
 import type { SimulationOptions } from './simulation-options.ts';
 import { SimulatedBus } from './simulated-bus.ts';
 import { SimulatedMemory } from './simulated-memory.ts';
-import { freshIdentity } from './simulated-node.ts';
+import { freshIdentity, startNode } from './simulated-node.ts';
 import { moveSlots } from './simulated-moves.ts';
-import { isRunning, noSettings, readSettings, type RunningPod, type SimulatedPod, viewPod } from './simulated-pod.ts';
+import { SimulatedRefusals } from './simulated-refusals.ts';
+import {
+  giveUp,
+  isRunning,
+  noSettings,
+  readSettings,
+  type RunningPod,
+  type SimulatedPod,
+  viewPod,
+} from './simulated-pod.ts';
 import { claimedSize, emptyVolume, viewClaims, type Volume, type VolumeTraits } from './simulated-volumes.ts';
 
 type StatefulSetSpec = { readonly template?: ReturnType<typeof buildPodTemplate> };
@@ -51,13 +59,13 @@ export class SimulatedCluster {
   readonly unschedulable = new Set<number>();
   /** Ordinals whose Valkey takes its time to start. */
   readonly slow = new Set<number>();
+  /** Settings with which no Valkey starts, as it would write them. */
+  readonly fatalSettings = new Set<string>();
   /** Images that no registry has. */
   readonly brokenImages = new Set<string>();
   /** The API server cannot change the resources of a pod. */
   refusesResize = false;
-  /** What the API server says to an object that it does not take. */
-  refuse: (object: ChildObject) => string | undefined = () => undefined;
-  readonly refusals = new Map<string, RefusalView>();
+  readonly refusals = new SimulatedRefusals();
   readonly children = new Map<string, ChildObject>();
   /** Of the operator, and what it could not do last. */
   term = 1;
@@ -150,18 +158,8 @@ export class SimulatedCluster {
       kubernetesNodes: this.kubernetesNodes,
       certificates: this.certificates,
       failures: this.failures,
-      refusals: [...this.refusals.values()],
+      refusals: this.refusals.views,
     };
-  }
-
-  noteRefusal(object: ChildObject): boolean {
-    const { kind, metadata } = object;
-    const child = `${kind} ${metadata.name}`;
-    const message = this.refuse(object);
-    const wish = metadata.annotations?.[annotations.applied] ?? '';
-    if (message === undefined) this.refusals.delete(child);
-    else this.refusals.set(child, { child, wish, message, lastAt: this.now });
-    return message !== undefined;
   }
 
   /** One round of the operator. `budget`: it is killed after that many actions. */
@@ -242,19 +240,10 @@ export class SimulatedCluster {
     const { identity, data } = this.volume(pod.ordinal);
     // Keys of slots that it believes to be nobody's make a node claim them.
     const known = identity ?? { ...freshIdentity(this.nextId('node')), slots: data };
-    pod.process = 'running';
     readSettings(pod, settingsInEffect({ cluster: this.cluster, children: [...this.children.values()] }));
-    pod.node = {
-      ...known,
-      table: new Map(Array.from(known.table, ([id, line]) => [id, { ...line, connected: false }])),
-      data,
-      offset: data.isEmpty ? 0 : 1,
-      linkUp: false,
-      syncing: false,
-      syncedOnce: false,
-      bans: new Map(),
-      move: undefined,
-    };
+    pod.lastWords = giveUp(pod, this.fatalSettings);
+    pod.process = pod.lastWords === undefined ? 'running' : 'down';
+    if (pod.process === 'running') pod.node = startNode(known, data);
   }
 
   #viewStock({ ordinal, node }: SimulatedPod): Pick<NodeView, 'dataState' | 'memory'> {

@@ -54,6 +54,21 @@ export function freshIdentity(id: string): Identity {
   };
 }
 
+/** Of what lies on its disk: nobody is connected, and nothing is under way. */
+export function startNode(identity: Identity, data: SlotSet): SimulatedNode {
+  return {
+    ...identity,
+    table: new Map(Array.from(identity.table, ([id, line]) => [id, { ...line, connected: false }])),
+    data,
+    offset: data.isEmpty ? 0 : 1,
+    linkUp: false,
+    syncing: false,
+    syncedOnce: false,
+    bans: new Map(),
+    move: undefined,
+  };
+}
+
 /** Node `listener` hears from `speaker` who it is and what it owns: the rules by which Valkey settles ownership. */
 export function hear(listener: SimulatedNode, speaker: SimulatedNode): void {
   const line = listener.table.get(speaker.id);

@@ -26,6 +26,8 @@ export interface SimulatedPod {
   rejected: { readonly hash: string; readonly message: string } | undefined;
   /** Values that its Valkey does not take. */
   readonly refuses: Set<string>;
+  /** What its Valkey said of a setting before it ended at its start. */
+  lastWords: string | undefined;
   /** Of the template that it was made of. */
   readonly annotations: Record<string, string>;
   readonly image: string;
@@ -51,7 +53,7 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
   const ready = isReady(pod);
   if (ready !== pod.readiness.ready) pod.readiness = { ready, changedAt: now };
   const { name, uid, ordinal, ip, kubernetesNode, zone, labels, annotations, createdAt } = pod;
-  const waiting = { container: 'valkey', reason: 'ImagePullBackOff', message: `no image ${pod.image}` };
+  const waiting = whyWaiting(pod);
   return {
     name,
     uid,
@@ -67,13 +69,19 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
     annotations,
     finalizers: [],
     valkeyRestarts: 0,
-    ...(pod.broken && { waiting }),
+    ...(waiting && { waiting }),
     ...(pod.lastReport && { report: { ...pod.lastReport, live: pod.heard } }),
   };
 }
 
 function isReady({ node }: SimulatedPod): boolean {
   return node?.role === 'primary' ? !node.slots.isEmpty : node?.linkUp === true;
+}
+
+function whyWaiting({ broken, image, process, lastWords }: SimulatedPod): PodView['waiting'] {
+  if (broken) return { container: 'valkey', reason: 'ImagePullBackOff', message: `no image ${image}` };
+  if (process !== 'down' || lastWords === undefined) return undefined;
+  return { container: 'valkey', reason: 'CrashLoopBackOff', message: 'back-off', lastWords };
 }
 
 function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): NodeView {
@@ -112,13 +120,29 @@ function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataSta
 }
 
 export function noSettings() {
-  return { settings: { hash: '', settings: {} }, startedWith: {}, rejected: undefined, refuses: new Set<string>() };
+  return {
+    settings: { hash: '', settings: {} },
+    startedWith: {},
+    rejected: undefined,
+    lastWords: undefined,
+    refuses: new Set<string>(),
+  };
 }
 
 /** What lies in the ConfigMap when its Valkey starts. */
 export function readSettings(pod: SimulatedPod, found: NodeSettings | undefined): void {
   if (found) pod.settings = { hash: found.hash, settings: settingsOfNode(found, pod.name) };
   pod.startedWith = pod.settings.settings;
+}
+
+/** What Valkey says when it cannot start with what it has read. */
+export function giveUp({ startedWith }: SimulatedPod, fatal: ReadonlySet<string>): string | undefined {
+  const lines = Object.entries(startedWith).map(([name, value]) => `${name} "${value}"`);
+  const line = lines.find((each) => fatal.has(each));
+  return (
+    line &&
+    `*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***\nReading the configuration file, at line 9\n>>> '${line}'\nargument must be between 1 and 64`
+  );
 }
 
 function waitsForRestart({ settings: { settings }, startedWith }: SimulatedPod): string[] {

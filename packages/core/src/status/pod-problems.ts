@@ -79,7 +79,7 @@ function suggestSetting(refusal: string, tag: string): string {
 }
 
 /** Valkey ends on a setting that it refuses, and says in its last lines which one and why. */
-function findFatalSetting(waiting: PodView['waiting']): string | undefined {
+export function findFatalSetting(waiting: PodView['waiting']): string | undefined {
   const [, setting, why] = /FATAL CONFIG FILE ERROR[^]*?>>> '(.*)'\n(.*)/.exec(waiting?.lastWords ?? '') ?? [];
   return setting && `${setting} (${why})`;
 }
