@@ -71,9 +71,9 @@ function wantedSize(
   const { recorded, replicasBefore, observedPods } = past;
   const { masterCount, replicasPerMaster } = snapshot.spec;
   const withdrawn = findWithdrawn(snapshot);
-  if (withdrawn === 'ScaleOut' || withdrawn === 'ScaleIn')
+  if (withdrawn.has('ScaleOut') || withdrawn.has('ScaleIn'))
     return { masterCount: recorded, replicasPerMaster: replicasBefore };
-  if (withdrawn !== 'ScaleReplicas' || observedPods === undefined) return { masterCount, replicasPerMaster };
+  if (!withdrawn.has('ScaleReplicas') || observedPods === undefined) return { masterCount, replicasPerMaster };
   return { masterCount, replicasPerMaster: Math.max(0, Math.floor(observedPods / masterCount) - 1) };
 }
 

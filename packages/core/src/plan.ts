@@ -1,6 +1,7 @@
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Plan } from './actions.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
+import { readCancellations } from './orchestration/cancellation.ts';
 import { chooseCourse, type Course } from './orchestration/course.ts';
 import { listEnded } from './orchestration/ended.ts';
 import { writeLog } from './orchestration/log.ts';
@@ -76,9 +77,9 @@ const BACKSTOP_MS = 10_000;
 export function planCluster(snapshot: ClusterSnapshot): Plan {
   const view: PlanView = { snapshot, topology: deriveTopology(snapshot), roll: deriveRoll(snapshot) };
   const deletion = planDeletion(view);
-  if (deletion) return conclude(view, alone(deletion), deletion.stages);
+  if (deletion) return conclude(view, alone(view, deletion), deletion.stages);
   const conflict = planNames(view) ?? planUnborn(view);
-  if (conflict) return conclude(view, alone(conflict));
+  if (conflict) return conclude(view, alone(view, conflict));
 
   const course = chooseCourse(view, findRepair(view), findChanges(view));
   const { decision } = course;
@@ -101,8 +102,8 @@ function findChanges(view: PlanView): Decision[] {
 }
 
 /** Beside the queue of operations: the end of them all, or what keeps any from beginning. */
-function alone(decision: Decision): Course {
-  return { decision, pending: [], isNew: false, ended: [] };
+function alone({ snapshot }: PlanView, decision: Decision): Course {
+  return { decision, pending: [], cancelled: readCancellations(snapshot, []), isNew: false, ended: [] };
 }
 
 /** Nothing is left to do, but not everything is there yet. Who lacks a replica may get it from a shard that is being emptied. */

@@ -68,6 +68,10 @@ export const cancelled = object('A change that was stopped. It is not begun agai
   request: text('The value of valkey.io/cancel that asked for it.', { max: 64 }).optional(),
 });
 
+export const cancelledBefore = list('Changes that were stopped before that one, and are still.', cancelled, {
+  max: 16,
+});
+
 export const plan = object('What a change that has not started yet would do.', {
   steps: list('The steps, in order.', text('A step, for people.', { max: 512 }), { max: 128 }),
   pods: podNames('The pods that would be added, removed or restarted.').optional(),

@@ -3,7 +3,7 @@ import { builtInDefaults } from '../built-in-defaults.ts';
 import { age, defineKind, phase, ready, reason, type Resource } from '../define-kind.ts';
 import { deploymentStatus } from '../fields/deployment-status.ts';
 import { nodeDefaults, nodeOwn, nodeRules, nodeTransitions } from '../fields/node-spec.ts';
-import { cancelled, pendingOrchestrations, plan } from '../fields/orchestration.ts';
+import { cancelled, cancelledBefore, pendingOrchestrations, plan } from '../fields/orchestration.ts';
 import { minReplicasReachable, replication } from '../fields/replication.ts';
 import { nodePortsFit, services } from '../fields/services.ts';
 import { flag, integer, object, text, timestamp } from '../schema/field.ts';
@@ -57,6 +57,7 @@ const status = object('What the cluster is, in short; ValkeyClusterStatus has th
   pendingOrchestrations: pendingOrchestrations.optional(),
   plan: plan.optional(),
   cancelled: cancelled.optional(),
+  cancelledBefore: cancelledBefore.optional(),
 });
 
 export const valkeyCluster = defineKind({

@@ -75,6 +75,48 @@ describe('an upgrade that is cancelled', () => {
   });
 });
 
+describe('of two changes of one spec', () => {
+  const ask = () => {
+    const cluster = bear(old);
+    cluster.change({ valkeyImage: image('9.1'), config: { hz: '20' } });
+    const { kind } = cluster.reconcile(checkPlan(cluster)).status.orchestration!;
+    expect(kind).toBe('Reconfigure');
+    cluster.annotate('cancel');
+    return cluster;
+  };
+
+  it('the one that is not cancelled is made', () => {
+    const cluster = ask();
+    settle(cluster, 300);
+    expect(count(cluster, '9.1')).toBe(6);
+    expect(settingsInEffect(cluster.snapshot())?.settings['hz']).toBeUndefined();
+  });
+
+  it('both can be cancelled, and are both taken back', () => {
+    const cluster = ask();
+    const { id } = until(cluster, () => count(cluster, '9.1') === 1).status.orchestration!;
+    cluster.annotate('cancel', id);
+    const { message = '' } = condition(settle(cluster, 300), 'Progressing');
+    expect(message).toMatch(/Upgrade was cancelled.*Reconfigure was cancelled/);
+    expect(count(cluster, '8.1')).toBe(6);
+    expect(settingsInEffect(cluster.snapshot())?.settings['hz']).toBeUndefined();
+  });
+});
+
+it('what waits behind a change can be cancelled after it, by "true" once more', () => {
+  const cluster = bear(old);
+  cluster.change({ valkeyImage: image('9.1') });
+  until(cluster, () => count(cluster, '9.1') === 1);
+  cluster.change({ config: { hz: '20' } });
+  for (const value of ['true', '', 'true']) {
+    cluster.annotate('cancel', value);
+    cluster.reconcile(checkPlan(cluster));
+  }
+  settle(cluster, 300);
+  expect(count(cluster, '8.1')).toBe(6);
+  expect(settingsInEffect(cluster.snapshot())?.settings['hz']).toBeUndefined();
+});
+
 it('a restart that is cancelled leaves alone who was not restarted yet, and says that the others stay so', () => {
   const cluster = bear();
   const before = uids(cluster);

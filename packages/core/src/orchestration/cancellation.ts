@@ -8,17 +8,28 @@ import type { Begun } from './begun.ts';
 export type Target = Pick<Begun, 'kind'> & Partial<Pick<Begun, 'id'>>;
 
 /**
- * The change that must not go on: asked for by the annotation now, or remembered. An annotation is one request: it may stay
- * where it is when the spec changes, without stopping the next change too.
+ * The changes that must not go on, the last one first: asked for by the annotation now, or remembered. An annotation is one
+ * request for as long as it stays as it is: it does not stop the next change too. `targets`: what it may be about, in order.
  */
-export function readCancellation(snapshot: ClusterSnapshot, target: Target | undefined): Cancelled | undefined {
-  const { metadata, status } = snapshot.cluster;
-  const request = metadata.annotations?.[annotations.cancel];
-  const before = status?.cancelled;
-  const isHeeded = before !== undefined && before.request === request;
-  const isMeant = request === 'true' || request === target?.id;
-  if (target && request !== undefined && isMeant && !isHeeded) return cancel(snapshot, target, 'Requested', request);
-  return before && (isInForce(snapshot, before) || (request !== undefined && isHeeded)) ? before : undefined;
+export function readCancellations(snapshot: ClusterSnapshot, targets: readonly Target[]): readonly Cancelled[] {
+  const request = snapshot.cluster.metadata.annotations?.[annotations.cancel];
+  const remembered = recallCancellations(snapshot)
+    .map(({ request: heeded, ...each }) => (heeded && heeded === request ? { ...each, request } : each))
+    .filter((each: Cancelled) => each.request !== undefined || isInForce(snapshot, each));
+  if (remembered.some((each: Cancelled) => each.request !== undefined)) return remembered;
+  const isStopped = (kind: OrchestrationKind) =>
+    remembered.some((each) => each.kind === kind && isInForce(snapshot, each));
+  const target = targets.find(({ kind, id }) => !isStopped(kind) && (request === 'true' || (id && request === id)));
+  return target ? addCancellation(remembered, cancel(snapshot, target, 'Requested', request)) : remembered;
+}
+
+export function recallCancellations({ cluster }: ClusterSnapshot): readonly Cancelled[] {
+  const { cancelled, cancelledBefore = [] } = cluster.status ?? {};
+  return cancelled ? [cancelled, ...cancelledBefore] : [];
+}
+
+export function addCancellation(others: readonly Cancelled[], last: Cancelled): readonly Cancelled[] {
+  return [last, ...others.filter(({ kind }) => kind !== last.kind)];
 }
 
 export function cancel(
@@ -39,9 +50,9 @@ export function cancel(
   };
 }
 
-/** Until somebody wishes for something else: another spec, another restart, or another upgrade. */
+/** Until somebody wishes for something else: another spec, another restart, or another upgrade. To wish less is no wish. */
 export function isInForce(snapshot: ClusterSnapshot, cancelled: Cancelled): boolean {
-  const { restartAt, upgrade } = readWishes(snapshot);
+  const { restartAt = cancelled.restartAt, upgrade = cancelled.upgrade } = readWishes(snapshot);
   const isSameSpec = cancelled.generation === snapshot.cluster.metadata.generation;
   return isSameSpec && cancelled.restartAt === restartAt && cancelled.upgrade === upgrade;
 }
@@ -56,9 +67,10 @@ function readWishes(snapshot: ClusterSnapshot) {
   };
 }
 
-export function isSameCancellation(one: Cancelled, other: Cancelled | undefined): boolean {
-  const { kind, generation, why, request } = one;
-  return kind === other?.kind && generation === other.generation && why === other.why && request === other.request;
+/** Whatever has become of the annotation since. */
+export function isSameCancellation(one: Cancelled, other: Cancelled): boolean {
+  const fields = ['kind', 'id', 'generation', 'why', 'restartAt', 'upgrade'] as const;
+  return fields.every((field) => one[field] === other[field]);
 }
 
 /** What is left to do of a change that was cancelled: what cannot stop here, then the way back, then nothing. */

@@ -1,6 +1,6 @@
 import type { Cancelled, Orchestration, OrchestrationKind, PendingOrchestration } from '@valkey-operator/api';
 import type { Decision, PlanView } from '../decision.ts';
-import { cancel, isInForce, readCancellation, type Target, wind } from './cancellation.ts';
+import { addCancellation, cancel, isInForce, readCancellations, type Target, wind } from './cancellation.ts';
 import { callPerson, isOverdue, tryAgain } from './deadline.ts';
 import { findHold, type Hold } from './hold.ts';
 import { awaitLeaving, isOwnDoing } from './in-hand.ts';
@@ -14,8 +14,8 @@ export interface Course {
   readonly pending: readonly PendingOrchestration[];
   /** Why the first of those that wait does, when nothing is done. */
   readonly hold?: Hold;
-  /** A change that is not to be done, though the spec asks for it. */
-  readonly cancelled?: Cancelled;
+  /** Changes that are not to be done, though the spec asks for them; the last that was stopped first. */
+  readonly cancelled: readonly Cancelled[];
   /** Has begun with this look. */
   readonly isNew: boolean;
   /** Had begun, and has nothing left to do. */
@@ -40,11 +40,10 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   const running = begun.find(({ kind }) => isChange(kind));
   const asked = inOrder([...changes, awaitLeaving(view, running)], running?.kind);
   const repairKind = repair ? nameRepair(view, repair, begun) : 'Heal';
-  const cancelled = readCancellation(view.snapshot, running ?? findNext(asked, repairKind));
-  const stopped = cancelled && isInForce(view.snapshot, cancelled) ? cancelled.kind : undefined;
-  const queue = asked.flatMap((decision) =>
-    (decision.kind ?? 'Heal') === stopped ? (wind(decision) ?? []) : decision,
-  );
+  const targets = [...begun, ...listNext(asked, repairKind)].filter(({ kind }) => isChange(kind));
+  const cancelled = readCancellations(view.snapshot, targets);
+  const stopped = new Set(cancelled.flatMap((each) => (isInForce(view.snapshot, each) ? each.kind : [])));
+  const queue = asked.flatMap((decision) => (stopped.has(decision.kind ?? 'Heal') ? (wind(decision) ?? []) : decision));
   const enlist = (decision: Decision, kind: OrchestrationKind): Candidate => {
     const before = begun.find((each) => each.kind === kind);
     return { kind, decision, before, hold: findHold(view, decision, before) };
@@ -54,7 +53,7 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
 
   const chosen = pick(candidates, mending);
   const known = { running, isMending: mending !== undefined };
-  const base = { ...(cancelled && { cancelled }), isNew: chosen?.before === undefined };
+  const base = { cancelled, isNew: chosen?.before === undefined };
   if (!chosen || (chosen.decision.held && chosen !== mending && !chosen.before)) {
     const pending = listPending(candidates, undefined, known);
     const ended = begun.filter(({ id }) => !pending.some((entry) => entry.id === id));
@@ -73,13 +72,12 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   const step = describeProgress(view, { ...chosen, step: own?.step });
   const isKept = ({ id }: Begun) => id === step.id || pending.some((entry) => entry.id === id);
   const ended = begun.filter((each) => !isKept(each));
-  return { ...base, pending, ended, ...heedDeadline(view, chosen, step, own) };
+  return { ...base, pending, ended, ...heedDeadline(view, chosen, { orchestration: step, own, cancelled }) };
 }
 
-/** The change that would begin. */
-function findNext(asked: readonly Decision[], repairKind: OrchestrationKind): Target | undefined {
-  const kind = [...asked.flatMap((decision) => decision.kind ?? []), repairKind].find(isChange);
-  return kind && { kind };
+/** What would begin. */
+function listNext(asked: readonly Decision[], repairKind: OrchestrationKind): Target[] {
+  return [...asked.flatMap((decision) => decision.kind ?? []), repairKind].map((kind) => ({ kind }));
 }
 
 /** Who answers what a repair waits for goes first; then the repair, then the queue. Whoever needs a person stands aside. */
@@ -144,14 +142,14 @@ function still(mending: Candidate | undefined): Decision | undefined {
 function heedDeadline(
   view: PlanView,
   { kind, decision }: Candidate,
-  orchestration: Orchestration,
-  own: Decision | undefined,
+  progress: { orchestration: Orchestration; own: Decision | undefined; cancelled: readonly Cancelled[] },
 ): Pick<Course, 'decision' | 'orchestration'> & Partial<Course> {
+  const { orchestration, own } = progress;
   const step = decision.step ?? own?.step;
   if (!isChange(kind) || !isOverdue(view, orchestration, step)) return { decision, orchestration };
   if (step?.onTimeout === 'retry') return { decision, orchestration: tryAgain(view, orchestration) };
   if (step?.onTimeout === 'rollBack' && own?.undo) {
-    const cancelled = cancel(view.snapshot, orchestration, 'Failed');
+    const cancelled = addCancellation(progress.cancelled, cancel(view.snapshot, orchestration, 'Failed'));
     return { decision: { ...own.undo, kind }, orchestration, cancelled };
   }
   // A repair goes on all the same.

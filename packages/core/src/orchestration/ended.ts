@@ -5,8 +5,8 @@ import type { Course } from './course.ts';
 /** When each began and ended, and how. */
 export function listEnded({ snapshot }: PlanView, { ended, cancelled }: Course): EndedOrchestration[] {
   return ended.map(({ id, kind, startedAt }) => {
-    const stopped = cancelled?.why === 'Failed' ? 'Failed' : 'Cancelled';
-    const outcome = cancelled?.id === id ? stopped : 'Succeeded';
+    const stop = cancelled.find((each) => each.id === id);
+    const outcome = !stop ? 'Succeeded' : stop.why === 'Failed' ? 'Failed' : 'Cancelled';
     return { id, kind, outcome, startedAtMs: Date.parse(startedAt), endedAtMs: snapshot.now };
   });
 }

@@ -35,9 +35,8 @@ function outcomeOf(entry: OrchestrationLogEntry, course: Course): OrchestrationL
   const { orchestration: id, step, stepName } = entry;
   if (isStuck(course)) return 'Failed';
   if (pending.some((each) => each.id === id)) return 'Interrupted';
-  if (cancelled?.id === id && ended.some((each) => each.id === id)) {
-    return cancelled.why === 'Failed' ? 'RolledBack' : 'Cancelled';
-  }
+  const stop = cancelled.find((each) => each.id === id);
+  if (stop && ended.some((each) => each.id === id)) return stop.why === 'Failed' ? 'RolledBack' : 'Cancelled';
   const isAgain = orchestration?.id === id && orchestration.step === step && orchestration.stepName === stepName;
   return isAgain ? 'Retried' : 'Succeeded';
 }

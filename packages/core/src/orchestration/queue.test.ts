@@ -27,12 +27,14 @@ const scaleIn: Decision = { kind: 'ScaleIn', reason: 'OrchestrationStarted', mes
 /** One look after the other, each with the status that the one before has left. */
 function look(cluster: SimulatedCluster, changes: readonly Decision[], repair?: Decision): Course {
   const course = chooseCourse(viewOf(cluster), repair, changes);
-  const { orchestration, pending: pendingOrchestrations, cancelled } = course;
+  const { orchestration, pending: pendingOrchestrations } = course;
+  const [cancelled, ...cancelledBefore] = course.cancelled;
   const { orchestration: _o, pendingOrchestrations: _p, cancelled: _c, ...rest } = cluster.cluster.status ?? {};
   const status: ValkeyClusterSummary = {
     ...rest,
     ...(orchestration && { orchestration }),
     ...(cancelled && { cancelled }),
+    cancelledBefore,
     pendingOrchestrations: [...pendingOrchestrations],
   };
   cluster.cluster = { ...cluster.cluster, status };
@@ -137,7 +139,7 @@ describe('a cancellation', () => {
     const story = storyOf(cluster, chooseCourse(viewOf(cluster), undefined, [restart]));
     expect(story).toEqual(['Cancelled']);
     const course = look(cluster, [restart]);
-    expect(course).toMatchObject({ decision: undefined, cancelled: { id, kind: 'Restart', why: 'Requested' } });
+    expect(course).toMatchObject({ decision: undefined, cancelled: [{ id, kind: 'Restart', why: 'Requested' }] });
     expect(look(cluster, [restart]).decision).toBeUndefined();
     cluster.change({});
     expect(look(cluster, [restart]).orchestration?.kind).toBe('Restart');
@@ -151,6 +153,56 @@ describe('a cancellation', () => {
     cluster.change({});
     expect(look(cluster, [restart]).decision).toBe(restart);
     expect(look(cluster, [restart]).decision).toBe(restart);
+  });
+
+  it('by "true" is another request when it was removed meanwhile', () => {
+    const cluster = bear();
+    look(cluster, [restart]);
+    cluster.annotate('cancel');
+    expect(look(cluster, [restart, reconfigure]).orchestration?.kind).toBe('Reconfigure');
+    expect(look(cluster, [restart, reconfigure]).decision).toBe(reconfigure);
+    cluster.annotate('cancel', '');
+    expect(look(cluster, [restart, reconfigure]).decision).toBe(reconfigure);
+    cluster.annotate('cancel');
+    expect(look(cluster, [restart, reconfigure]).decision).toBeUndefined();
+  });
+
+  it('does not lift another one, whoever asked for it, and is told once', () => {
+    const cluster = bear();
+    const { id } = look(cluster, [restart]).orchestration!;
+    cluster.annotate('cancel', id);
+    const second = look(cluster, [restart, reconfigure]).orchestration!;
+    cluster.annotate('cancel', second.id);
+    expect(storyOf(cluster, chooseCourse(viewOf(cluster), undefined, [restart, reconfigure]))).toEqual(['Cancelled']);
+    const course = look(cluster, [restart, reconfigure]);
+    expect(course.decision).toBeUndefined();
+    expect(course.cancelled).toMatchObject([{ id: second.id }, { id }]);
+    cluster.annotate('cancel', '');
+    expect(storyOf(cluster, chooseCourse(viewOf(cluster), undefined, [restart, reconfigure]))).toEqual([]);
+    expect(look(cluster, [restart, reconfigure]).decision).toBeUndefined();
+    cluster.change({});
+    expect(look(cluster, [restart, reconfigure]).orchestration?.kind).toBe('Restart');
+  });
+
+  it('reaches an operation that another one goes before', () => {
+    const cluster = bear();
+    const { id } = look(cluster, [restart]).orchestration!;
+    expect(look(cluster, [restart], repair).orchestration?.kind).toBe('Heal');
+    cluster.annotate('cancel', id);
+    expect(look(cluster, [restart], repair).cancelled).toMatchObject([{ id }]);
+    expect(look(cluster, [restart]).decision).toBeUndefined();
+  });
+
+  it('is remembered while another operation is given up', () => {
+    const cluster = bear();
+    look(cluster, [restart]);
+    cluster.annotate('cancel');
+    const step = { name: 'Try', number: 1, of: 2, timeoutMs: 60_000, onTimeout: 'rollBack' } as const;
+    const undo: Decision = { reason: 'OrchestrationStarted', message: 'Back.' };
+    look(cluster, [restart, { ...reconfigure, step, undo }]);
+    cluster.now += 61_000;
+    look(cluster, [restart, { ...reconfigure, step, undo }]);
+    expect(look(cluster, [restart, reconfigure]).decision).toBeUndefined();
   });
 
   it('of another operation is not heeded', () => {
@@ -201,7 +253,7 @@ describe('a step that takes too long', () => {
   it('is taken back where the planner says so, and told as failed', () => {
     const undo: Decision = { reason: 'OrchestrationStarted', message: 'Back.' };
     const { cluster, course } = overdue({ ...reconfigure, undo, step: { ...step, onTimeout: 'rollBack' } });
-    expect(course).toMatchObject({ decision: { message: 'Back.' }, cancelled: { why: 'Failed' } });
+    expect(course).toMatchObject({ decision: { message: 'Back.' }, cancelled: [{ why: 'Failed' }] });
     expect(look(cluster, [{ ...reconfigure, step, undo }]).decision?.message).toContain('Back.');
     expect(look(cluster, [{ ...reconfigure, step }]).decision).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 import type { Plan } from '../actions.ts';
 import type { PlanView } from '../decision.ts';
-import { explainCancellation, isSameCancellation } from './cancellation.ts';
+import { explainCancellation, isSameCancellation, recallCancellations } from './cancellation.ts';
 import type { Course } from './course.ts';
 
 /**
@@ -11,14 +11,15 @@ export function tellStory({ snapshot }: PlanView, course: Course): Plan['events'
   const { orchestration, isNew, ended, cancelled } = course;
   const { generation } = snapshot.cluster.metadata;
   const told: Plan['events'][number][] = ended
-    .filter(({ kind, id }) => kind !== 'Heal' && id !== cancelled?.id)
+    .filter(({ kind, id }) => kind !== 'Heal' && !cancelled.some((each) => each.id === id))
     .map(({ kind, startedAt }) => ({
       reason: 'OrchestrationFinished',
       message: `${kind}, which began at ${startedAt}, has ended.`,
     }));
-  if (cancelled && !isSameCancellation(cancelled, snapshot.cluster.status?.cancelled)) {
-    const reason = cancelled.why === 'Failed' ? 'OrchestrationFailed' : 'Cancelled';
-    told.push({ reason, message: explainCancellation(cancelled) });
+  const known = recallCancellations(snapshot);
+  for (const each of cancelled.filter((one) => !known.some((other) => isSameCancellation(one, other)))) {
+    const reason = each.why === 'Failed' ? 'OrchestrationFailed' : 'Cancelled';
+    told.push({ reason, message: explainCancellation(each) });
   }
   if (!orchestration || orchestration.kind === 'Heal') return told;
   const { kind, id } = orchestration;

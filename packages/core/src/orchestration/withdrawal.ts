@@ -1,11 +1,11 @@
 import type { OrchestrationKind } from '@valkey-operator/api';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import { isInForce, readCancellation } from './cancellation.ts';
+import { isInForce, readCancellations } from './cancellation.ts';
 import { isChange, recallBegun } from './begun.ts';
 
-/** The kind of change that has been cancelled or given up after it had begun: its planner works its way back. */
-export function findWithdrawn(snapshot: ClusterSnapshot): OrchestrationKind | undefined {
-  const running = recallBegun(snapshot).find(({ kind }) => isChange(kind));
-  const cancelled = readCancellation(snapshot, running);
-  return cancelled && isInForce(snapshot, cancelled) ? cancelled.kind : undefined;
+/** The kinds of changes that have been cancelled or given up after they had begun: their planners work their way back. */
+export function findWithdrawn(snapshot: ClusterSnapshot): ReadonlySet<OrchestrationKind> {
+  const begun = recallBegun(snapshot).filter(({ kind }) => isChange(kind));
+  const cancelled = readCancellations(snapshot, begun).filter((each) => isInForce(snapshot, each));
+  return new Set(cancelled.map(({ kind }) => kind));
 }

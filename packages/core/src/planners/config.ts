@@ -17,7 +17,7 @@ export function planConfig(view: PlanView): Decision | undefined {
   const settings = compareSettings(view);
   if (!settings) return undefined;
   const { wanted, inEffect, refusal } = settings;
-  const isOver = wanted.hash === inEffect.hash || refusal || findWithdrawn(view.snapshot) === 'Reconfigure';
+  const isOver = wanted.hash === inEffect.hash || refusal || findWithdrawn(view.snapshot).has('Reconfigure');
   const decision = isOver ? returnTo(view, inEffect, refusal) : moveOn(view, wanted, inEffect);
   const undo = bringBack(view, inEffect);
   // A pod that does not start with what is in effect is waited for in vain: only other settings make it start.

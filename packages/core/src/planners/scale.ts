@@ -47,7 +47,7 @@ export function planScale(view: PlanView): Decision | undefined {
     if (!decision) continue;
     const next: Decision = { ...decision, kind, step: { ...numberStep(name, parts), ...limit } };
     // The size that is wanted is then the one before.
-    return findWithdrawn(view.snapshot) === kind ? { ...next, undo: next } : next;
+    return findWithdrawn(view.snapshot).has(kind) ? { ...next, undo: next } : next;
   }
   return undefined;
 }

@@ -51,9 +51,10 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const { effectiveSpec, failedRoll } = previousDetail(snapshot);
   const good = effectiveSpec ? withTemplateOf(spec, effectiveSpec as EffectiveClusterSpec) : spec;
   const failed = failedRoll && isGivenUp(failedRoll, snapshot) ? failedRoll : undefined;
-  const withdrawn = isWithdrawn(snapshot);
-  const target = failed || withdrawn ? good : spec;
   const goodParts = templateParts(cluster, good);
+  const stopped = findWithdrawn(snapshot);
+  const withdrawn = isWithdrawn(stopped, changedParts(goodParts, templateParts(cluster, spec)));
+  const target = failed || withdrawn ? good : spec;
   const wanted = templateParts(cluster, target);
   // A pod of an operator that did not write it, or not all of it, is of the last good template.
   const changesOf = (text: string | undefined, to = wanted) =>
@@ -61,7 +62,7 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const restartAt = restartTime(snapshot);
   const kept = settingsInEffect(snapshot)?.hash;
   const restartsFor = (pod: PodView) =>
-    pod.report?.config.runningHash === kept && !withdrawn ? settingsToStart(pod) : [];
+    pod.report?.config.runningHash === kept && !stopped.has('Reconfigure') ? settingsToStart(pod) : [];
   const outdated = pods
     .map((pod): OutdatedPod & { isDue: boolean } => {
       const changes = changesOf(pod.annotations[annotations.template]);
@@ -96,9 +97,9 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   };
 }
 
-function isWithdrawn(snapshot: ClusterSnapshot): boolean {
-  const kind = findWithdrawn(snapshot);
-  return kind === 'Upgrade' || kind === 'Reconfigure';
+/** Settings that were cancelled are no reason to keep the image. Where the spec asks for nothing any more, what is left is the way back. */
+function isWithdrawn(stopped: ReadonlySet<OrchestrationKind>, asked: readonly TemplatePart[]): boolean {
+  return asked.length > 0 ? stopped.has(kindOf(asked, false)) : stopped.has('Upgrade') || stopped.has('Reconfigure');
 }
 
 /** What is different, for people. */

@@ -49,10 +49,14 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
     effectiveSpecHash: createHash('sha256').update(canonical(spec)).digest('hex').slice(0, 16),
     ...(expiries.length > 0 && { certificateExpiry: formatTime(Math.min(...expiries)) }),
     ...(course.orchestration && { orchestration: course.orchestration }),
-    ...(course.cancelled && { cancelled: course.cancelled }),
+    ...describeCancelled(course),
     ...(course.pending.length > 0 && { pendingOrchestrations: [...course.pending] }),
     conditions: writeConditions(snapshot, describeConditions(view, situation)),
   };
+}
+
+function describeCancelled({ cancelled: [last, ...before] }: Course) {
+  return { ...(last && { cancelled: last }), ...(before.length > 0 && { cancelledBefore: before }) };
 }
 
 function describeConditions(view: PlanView, { health, problems, course, drifts, refused }: Situation): ConditionTexts {
@@ -91,9 +95,10 @@ function describeProgress(
   if (decision && !decision.held) return { status: true, ...pick(decision) };
   if (decision) return { status: false, ...pick(decision) };
   if (hold) return { status: true, ...pick(hold) };
-  if (cancelled && isInForce(snapshot, cancelled)) {
-    const reason = cancelled.why === 'Failed' ? 'OrchestrationFailed' : 'Cancelled';
-    return { status: false, reason, message: explainCancellation(cancelled) };
+  const stopped = cancelled.filter((each) => isInForce(snapshot, each));
+  if (stopped.length > 0) {
+    const reason = stopped.some(({ why }) => why === 'Failed') ? 'OrchestrationFailed' : 'Cancelled';
+    return { status: false, reason, message: stopped.map((each) => explainCancellation(each)).join(' ') };
   }
   if (refused) return { status: false, ...refused };
   return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
