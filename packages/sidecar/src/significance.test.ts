@@ -46,6 +46,13 @@ describe('what is worth telling at once', () => {
     expect(moving(MoveState.RUNNING, '5-9')).not.toBe(moving(MoveState.DONE, '5-9'));
   });
 
+  it('is that there are data which an older Valkey cannot hold, but not how many', () => {
+    const holding = (expiringHashes: bigint) =>
+      significanceOf(create(NodeReportSchema, { memory: { expiringHashes } }));
+    expect(holding(0n)).not.toBe(holding(1n));
+    expect(holding(1n)).toBe(holding(2n));
+  });
+
   it('is a change of roles even then', () => {
     expect(tell({ openSlots: open })).not.toBe(tell({ openSlots: open, role: Role.REPLICA }));
   });

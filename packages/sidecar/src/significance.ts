@@ -2,12 +2,14 @@ import { type ClusterReport, MoveState, type NodeReport } from '@valkey-operator
 
 /** What of a report is worth telling at once. Two that have it in common differ only in what never rests. */
 export function significanceOf(report: NodeReport): string {
-  const { process, cluster, replication, config, readiness, leaderEpoch, slotMove } = report;
+  const { process, cluster, replication, config, readiness, leaderEpoch, slotMove, memory } = report;
   const link = replication && [replication.link, replication.syncInProgress, replication.syncedOnce];
   const replicas = replication?.replicas.map(({ ip, state }) => [ip, state]);
   const move = slotMove && [slotMove.state, slotMove.targetId, slotMove.failures, slotMove.message];
   const table = cluster && withoutOwners(cluster, slotMove?.state === MoveState.RUNNING);
-  const facts = [process, table, link, replicas, config, readiness, leaderEpoch, move];
+  // Whether an older Valkey could hold the data: a way back may be about to begin.
+  const isNewData = (memory?.expiringHashes ?? 0n) > 0n;
+  const facts = [process, table, link, replicas, config, readiness, leaderEpoch, move, isNewData];
   return JSON.stringify(facts, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
