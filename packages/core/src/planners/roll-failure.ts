@@ -4,9 +4,10 @@ import type { Decision, PlanView } from '../decision.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
 import { isBarred, refuseStep } from '../roll/version-step.ts';
+import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { findStuck } from '../status/pod-problems.ts';
-import { isOwner, isPromotable, type Member, type Topology } from '../topology.ts';
+import { isOwner, isPromotable, type Member } from '../topology.ts';
 
 /** A pod of the new template did not become what it should: the roll ends here (C4). The detail records it. */
 export function planRollFailure(view: PlanView): Decision | undefined {
@@ -61,15 +62,29 @@ export function findBroken(view: PlanView): OutdatedPod[] {
     if (changes.length === 0 || pod.deletionTimestamp || (barred && isGood)) return false;
     const isLastCopy = topology.silent.some((node) => node.pod === pod && isOwner(node)) && !snapshot.spec.pvc;
     if (isLastCopy || topology.shards.some(({ primary }) => primary.pod === pod)) return false;
-    if (findStuck(pod) !== undefined || pod.name === failed?.pod) return true;
+    if (findStuck(pod) !== undefined) return true;
+    if (pod.name === failed?.pod) return !topology.members.some((each) => each.pod === pod && isServing(each));
     // It may yet be in sync, and what would come in its place could not be.
     const isHopeless = changes.includes('valkey') && refuseStep(view, barred ? roll.good : roll.target) !== undefined;
-    return cannotTakeOver(topology, pod.name) && !isHopeless;
+    return cannotTakeOver(view, pod.name) && !isHopeless;
   });
 }
 
-/** A replica that could not take over, by its own word just now, of a primary that lives and so does not need it. */
-function cannotTakeOver({ shards }: Topology, name: string): boolean {
+/**
+ * A replica that could not take over, by its own word just now, of a primary that lives and so does not need it. But it may be in
+ * sync soon, and where another of its shard is away or is not in sync yet, this one is the nearest to a copy.
+ */
+function cannotTakeOver(
+  { topology: { shards, replicasPerShard }, roll: { outdated } }: PlanView,
+  name: string,
+): boolean {
   const isUseless = (replica: Member) => replica.pod.name === name && replica.report.live && !isPromotable(replica);
-  return shards.some(({ primary, replicas }) => primary.report.live && replicas.some(isUseless));
+  const isOutdated = (replica: Member) => outdated.some(({ pod }) => pod === replica.pod);
+  return shards.some(
+    ({ primary, replicas }) =>
+      primary.report.live &&
+      replicas.some(isUseless) &&
+      replicas.length >= replicasPerShard &&
+      replicas.every((replica) => isServing(replica) || isOutdated(replica)),
+  );
 }

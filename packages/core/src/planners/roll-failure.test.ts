@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { planCluster } from '../plan.ts';
+import type { ClusterSnapshot, PodView } from '../snapshot.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { bear } from '../testing/settle.ts';
+
+const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
+
+/** In the middle of a roll: of the two replicas of a shard one has been replaced and is in sync, the other is next. */
+function rollHalfAShard() {
+  const cluster = bear({ replicas: 2, spec: { valkeyImage: image('8.1') } });
+  cluster.change({ valkeyImage: image('9.1') });
+  const isNew = ({ image: own }: { readonly image: string }) => own.endsWith('9.1');
+  for (let round = 0; round < 60 && !cluster.pods.some((pod) => isNew(pod) && pod.node?.linkUp); round += 1) {
+    cluster.reconcile();
+    cluster.tick();
+  }
+  const replaced = cluster.pods.find(isNew)!;
+  const { primaryId } = replaced.node!;
+  const next = cluster.pods.find((pod) => pod.node?.primaryId === primaryId && !isNew(pod))!;
+  return { cluster, snapshot: cluster.snapshot(), replaced: replaced.name, next: next.name };
+}
+
+function change({ pods, ...snapshot }: ClusterSnapshot, names: readonly string[], how: (pod: PodView) => PodView[]) {
+  return { ...snapshot, pods: pods.flatMap((pod) => (names.includes(pod.name) ? how(pod) : [pod])) };
+}
+
+/** Receives all data of its primary anew. */
+function copying(pod: PodView): PodView[] {
+  const replication = { offset: 0, linkUp: false, syncInProgress: true, syncedOnce: false };
+  return pod.report ? [{ ...pod, ready: false, report: { ...pod.report, replication, ready: false } }] : [];
+}
+
+function deleted(snapshot: ClusterSnapshot): string[] {
+  const actions = planCluster(snapshot).stages.flat();
+  return actions.flatMap((action) => (action.type === 'DeletePod' ? [action.pod] : []));
+}
+
+/** It says that it is another version than its tag, for which the roll is given up; the StatefulSet makes old pods again. */
+function giveUp(cluster: SimulatedCluster, name: string): ClusterSnapshot {
+  const seen = change(cluster.snapshot(), [name], (pod) => {
+    const process = { ...pod.report!.process, version: '9.0.9' };
+    return [{ ...pod, report: { ...pod.report!, process } }];
+  });
+  const key = `ValkeyClusterStatus/${cluster.names.status}`;
+  cluster.children.set(key, { ...cluster.children.get(key)!, status: planCluster(seen).detail });
+  cluster.reconcile();
+  return cluster.snapshot();
+}
+
+describe('a replica of the old template that receives its data anew', () => {
+  it('is replaced at once while the others of its shard serve', () => {
+    const { snapshot, next } = rollHalfAShard();
+    expect(deleted(change(snapshot, [next], copying))).toEqual([next]);
+  });
+
+  it('is left alone while another of its shard does so too', () => {
+    const { snapshot, replaced, next } = rollHalfAShard();
+    expect(deleted(change(snapshot, [replaced, next], copying))).toEqual([]);
+  });
+
+  it('is left alone while another of its shard is away', () => {
+    const { snapshot, replaced, next } = rollHalfAShard();
+    expect(
+      deleted(
+        change(
+          change(snapshot, [replaced], () => []),
+          [next],
+          copying,
+        ),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('a pod for which a roll was given up', () => {
+  it('goes back in its turn where it serves, not while another of its shard is away', () => {
+    const { cluster, replaced, next } = rollHalfAShard();
+    const failed = giveUp(cluster, replaced);
+    expect(deleted(failed)).toEqual([replaced]);
+    expect(deleted(change(failed, [next], () => []))).toEqual([]);
+  });
+
+  it('is replaced at once where it does not serve', () => {
+    const { cluster, replaced, next } = rollHalfAShard();
+    const failed = change(giveUp(cluster, replaced), [replaced], copying);
+    expect(deleted(failed)).toEqual([replaced]);
+    expect(deleted(change(failed, [next], () => []))).toEqual([replaced]);
+  });
+});
