@@ -13,6 +13,7 @@ import { findDisplaced, planReturns } from '../displaced-slots.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, Topology } from '../topology.ts';
 import { knows } from './introduce.ts';
+import { describeFailures, findFailing } from './move-failures.ts';
 import { describeMoves, estimateKeys } from './move-progress.ts';
 import { keepOneWay } from './one-way.ts';
 import { describeWaiting, whyNotYet } from './slot-takers.ts';
@@ -21,9 +22,6 @@ import { describeWaiting, whyNotYet } from './slot-takers.ts';
 export interface RunningMove extends SlotMove {
   readonly source: Member;
 }
-
-/** So often a move is tried before a person should look; it goes on being tried, a minute apart. */
-const FAILURES_WORTH_TELLING = 4;
 
 /**
  * So few keys are where they belong after a few seconds, even if each target takes them from one source after the other, a few
@@ -67,7 +65,7 @@ export function planMoves(view: PlanView): Decision | undefined {
   const begin = isGentle ? firstOfEach('to', fromEach) : fromEach;
   const keysAtOnce = isGentle ? AT_ONCE.gently : AT_ONCE.quickly;
   const orders = begin.flatMap((move) => orderMove(topology, move, { keysAtOnce }));
-  const failing = shards.map(({ primary }) => primary).filter(({ report }) => isFailing(report.move?.failures));
+  const failing = findFailing(topology, [...moves, ...running]);
   const isHeld = failing.length > 0;
   return {
     reason: isHeld ? 'MoveFailed' : 'SlotsMoving',
@@ -142,15 +140,4 @@ export function orderMove(
 function isAtomic({ report }: Member): boolean {
   const version = parseVersion(report.process.version ?? '');
   return version !== undefined && hasFeature(version, 'atomicSlotMigration');
-}
-
-function isFailing(failures = 0): boolean {
-  return failures >= FAILURES_WORTH_TELLING;
-}
-
-function describeFailures(sources: readonly Member[]): string {
-  const [first] = sources;
-  const { failures = 0, message = '', notableKeys = [] } = first?.report.move ?? {};
-  const keys = notableKeys.length > 0 ? ` Look at the key ${listNames(notableKeys)}.` : '';
-  return `Slots could not be moved from ${listNames(sources.map(({ pod }) => pod.name))} in ${failures} attempts: ${message}.${keys} It is tried again, at least once a minute; nothing is lost meanwhile.`;
 }

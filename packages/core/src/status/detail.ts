@@ -90,7 +90,9 @@ function describeMigration({ topology }: PlanView, source: Member): SlotMigratio
   const shards = [...topology.shards, ...topology.newborn];
   const name = (nodeId: string) => shards.find(({ primary }) => primary.id === nodeId)?.id ?? nodeId;
   const keys = move.notableKeys.length > 0 ? `Keys: ${move.notableKeys.join(', ')}` : '';
-  const message = [move.message, keys].filter(Boolean).join('. ');
+  const isRetry = move.state === 'running' && move.message !== '';
+  const why = isRetry ? `attempt ${move.failures + 1}, because ${move.message}` : move.message;
+  const message = [why, keys].filter(Boolean).join('. ');
   return [
     {
       from: name(source.id),

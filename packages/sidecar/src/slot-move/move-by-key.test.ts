@@ -136,6 +136,35 @@ describe('a move key by key', () => {
     });
   });
 
+  it('names the key until an attempt has shown that it is not in the way any more', async () => {
+    let isFull = true;
+    const refuse = () => (isFull ? new ValkeyError('ERR Target instance replied with error: OOM') : undefined);
+    await moving({ source: keyedValkey(refuse) }, async (mover) => {
+      for (const failures of [1, 2]) {
+        mover.begin(order, 'source');
+        await vi.waitFor(() => expect(mover.progress).toMatchObject({ state: 'failed', failures }), WAIT);
+        expect(mover.progress?.notableKeys).toEqual(['"key1" cannot be moved']);
+      }
+      isFull = false;
+      mover.begin(order, 'source');
+      expect(mover.progress?.notableKeys).toEqual(['"key1" cannot be moved']);
+      expect(mover.progress?.message).toMatch(/^key "key1" cannot be moved/);
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(mover.progress).toMatchObject({ message: '', notableKeys: [] });
+    });
+  });
+
+  it('does not name it any more when another target shall get the slot', async () => {
+    const refuse = () => new ValkeyError('ERR Target instance replied with error: OOM');
+    await moving({ source: keyedValkey(refuse) }, async (mover) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      mover.begin({ ...order, target: { ...order.target, nodeId: 'another' } }, 'source');
+      expect(mover.progress).toMatchObject({ failures: 0, message: '', notableKeys: [] });
+      await mover.cancel();
+    });
+  });
+
   it('asks a target that does not answer only once, whatever there is to move: the source serves nobody meanwhile', async () => {
     const silence = () => new ValkeyError('IOERR error or timeout reading to target instance');
     await moving({ source: keyedValkey(silence) }, async (mover, { source }) => {

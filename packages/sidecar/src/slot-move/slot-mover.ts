@@ -21,6 +21,7 @@ export interface MoveProgress {
   readonly overForMs?: number;
   /** In a row, to this target. */
   readonly failures: number;
+  /** Why the last attempt failed; until one succeeds. */
   readonly message: string;
   readonly notableKeys: readonly string[];
 }
@@ -47,6 +48,8 @@ export class SlotMover {
   #endedAt = 0;
   /** Across orders: the one that failed because its target died does not bring them to the next. */
   readonly #kept = new KeptKeys();
+  /** Notable keys of this attempt. */
+  readonly #named = new Set<string>();
   #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -71,6 +74,7 @@ export class SlotMover {
     const failures = before?.state === 'failed' && before.targetId === order.target.nodeId ? before.failures : 0;
     this.#stop = new AbortController();
     this.#startedAt = Date.now();
+    this.#named.clear();
     this.#progress = {
       state: 'running',
       targetId: order.target.nodeId,
@@ -80,8 +84,8 @@ export class SlotMover {
       leftKeys: 0,
       elapsedMs: 0,
       failures,
-      message: failures > 0 ? `waits before attempt ${failures + 1}, because ${before?.message}` : '',
-      notableKeys: before?.notableKeys ?? [],
+      message: failures > 0 ? (before?.message ?? '') : '',
+      notableKeys: failures > 0 ? (before?.notableKeys ?? []) : [],
     };
     this.#running = this.#run(order, sourceId, failures).finally(() => {
       this.#running = undefined;
@@ -126,7 +130,7 @@ export class SlotMover {
     assertAlive(nodes, order.target.nodeId);
     this.#kept.retain(findOnTheirWay(nodes));
     const keys = await countKeys(source, order.slots);
-    this.#update({ leftKeys: sumKeys(keys, order.slots), message: '' });
+    this.#update({ leftKeys: sumKeys(keys, order.slots) });
     const tools = {
       order,
       sourceId,
@@ -136,8 +140,7 @@ export class SlotMover {
       openTarget: () => openTarget(order.target),
       kept: this.#kept,
       onMoved: (slots: SlotSet, count: number) => this.#note(slots, count, sumKeys(keys, slots)),
-      onNotableKey: (text: string) =>
-        this.#update({ notableKeys: [...(this.#progress?.notableKeys ?? []), text].slice(-MAX_NOTABLE_KEYS) }),
+      onNotableKey: (text: string) => this.#name(text),
     };
     await ways[order.method](tools, keys);
   }
@@ -153,9 +156,17 @@ export class SlotMover {
     });
   }
 
+  /** Those of the attempt before are told until this one has ended. */
+  #name(key: string): void {
+    this.#named.add(key);
+    const told = new Set([...(this.#progress?.notableKeys ?? []), key]);
+    this.#update({ notableKeys: [...told].slice(-MAX_NOTABLE_KEYS) });
+  }
+
   #end(state: 'done' | 'failed' | 'cancelled', message: string, failures: number): void {
     this.#endedAt = Date.now();
-    this.#update({ state, message, failures, elapsedMs: this.#endedAt - this.#startedAt });
+    const notableKeys = [...this.#named].slice(-MAX_NOTABLE_KEYS);
+    this.#update({ state, message, failures, notableKeys, elapsedMs: this.#endedAt - this.#startedAt });
   }
 
   #update(change: Partial<MoveProgress>): void {

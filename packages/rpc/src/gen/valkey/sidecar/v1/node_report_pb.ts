@@ -630,7 +630,7 @@ export type SlotMove = Message<"valkey.sidecar.v1.SlotMove"> & {
   failures: number;
 
   /**
-   * Why it failed, or what it waits for.
+   * Why the last attempt failed; empty when none has.
    *
    * @generated from field: string message = 9;
    */
