@@ -19,6 +19,7 @@ import { planNames } from './planners/names.ts';
 import { planOpenSlots } from './planners/open-slots.ts';
 import { planReplicas } from './planners/replicas.ts';
 import { planReplaceBroken, planRolledBack, planRollFailure } from './planners/roll-failure.ts';
+import { planUnreadableRestart } from './planners/restart-at.ts';
 import { planRoll } from './planners/roll.ts';
 import { planBalance } from './planners/balance.ts';
 import { planLeftoverClaims } from './planners/scale-crews.ts';
@@ -68,6 +69,7 @@ const changes: readonly Planner[] = [
   planLostSettings,
   planRefusedConfig,
   planRolledBack,
+  planUnreadableRestart,
 ];
 
 /** Timers are a backstop: what ends a wait is an event. */

@@ -1,6 +1,7 @@
 import { annotations, type Cancelled, type OrchestrationKind } from '@valkey-operator/api';
 import type { Decision } from '../decision.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
+import { readRestartAt, restartAtOf } from '../roll/restart-at.ts';
 import { upgradedImage } from '../upgrade/upgraded-image.ts';
 import type { Begun } from './begun.ts';
 
@@ -61,7 +62,7 @@ export function isInForce(snapshot: ClusterSnapshot, cancelled: Cancelled): bool
 function readWishes(snapshot: ClusterSnapshot) {
   const { uid, by } = upgradedImage(snapshot) ?? {};
   return {
-    restartAt: snapshot.cluster.metadata.annotations?.[annotations.restartAt] || undefined,
+    restartAt: readRestartAt(snapshot.cluster) === undefined ? undefined : restartAtOf(snapshot.cluster),
     // One that is made anew under its name is another wish.
     upgrade: uid || by || undefined,
   };

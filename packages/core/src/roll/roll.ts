@@ -12,6 +12,7 @@ import {
 import { settingsInEffect } from '../builders/settings.ts';
 import { findStatefulSet } from '../expectation.ts';
 import { previousDetail } from '../previous-detail.ts';
+import { readRestartAt } from './restart-at.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
 
@@ -135,8 +136,8 @@ function canResize(
 
 /** The moment before which pods must have been made to be restarted, once it has come. */
 function restartTime({ cluster, now }: ClusterSnapshot): number | undefined {
-  const time = Date.parse(cluster.metadata.annotations?.[annotations.restartAt] ?? '');
-  return time <= now ? time : undefined;
+  const time = readRestartAt(cluster);
+  return time !== undefined && time <= now ? time : undefined;
 }
 
 /** Tried again when the spec changes, or when a person asks for a restart after it. */
