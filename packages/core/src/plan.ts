@@ -36,6 +36,7 @@ import { findNodeDrift } from './status/node-drift.ts';
 import { nextDriftLooks } from './status/drift-condition.ts';
 import { findPodProblems } from './status/pod-problems.ts';
 import { planUnborn } from './planners/unborn.ts';
+import { findNotableKeys } from './status/notable-keys.ts';
 import { isPaused } from './status/paused.ts';
 import { describeRefused } from './status/refused-children.ts';
 import { findRoleChanges } from './status/role-changes.ts';
@@ -142,6 +143,7 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], f
         ({ message, heldMs }) => ({ reason: heldMs ? 'DriftContested' : 'DriftRepaired', message }) as const,
       ),
       ...findRoleChanges(view),
+      ...findNotableKeys(view),
       ...tellStory(view, course),
       ...(decision?.events ?? []),
       ...(refused ? [refused] : []),

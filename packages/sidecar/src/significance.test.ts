@@ -46,6 +46,11 @@ describe('what is worth telling at once', () => {
     expect(moving(MoveState.RUNNING, '5-9')).not.toBe(moving(MoveState.DONE, '5-9'));
   });
 
+  it('is a key that people should know of', () => {
+    const moving = (notableKeys: string[]) => significanceOf(create(NodeReportSchema, { slotMove: { notableKeys } }));
+    expect(moving([])).not.toBe(moving(['"k" has 64 MiB']));
+  });
+
   it('is that there are data which an older Valkey cannot hold, but not how many', () => {
     const holding = (expiringHashes: bigint) =>
       significanceOf(create(NodeReportSchema, { memory: { expiringHashes } }));
