@@ -156,8 +156,8 @@ describe('a way back', () => {
     await call(ip, ['HSET', 'hash', 'field', 'value']);
     await call(ip, ['HEXPIRE', 'hash', '1000', 'FIELDS', '1', 'field']);
     await cluster.apply({ ...kept, ...image('8.1'), ...back });
-    const { message } = await cluster.waitForReason('Degraded', ['InvalidSpec']);
-    expect(message).toMatch(/time to live of their own.*on climb-\d/);
+    const refusal = async () => (await cluster.waitForReason('Degraded', ['InvalidSpec'])).message;
+    await expect.poll(refusal, POLL).toMatch(/time to live of their own.*on climb-\d/);
     expect(await uids(cluster)).toEqual(before);
     await call(ip, ['DEL', 'hash']);
   });
