@@ -5,7 +5,13 @@ export function significanceOf(report: NodeReport): string {
   const { process, cluster, replication, config, readiness, leaderEpoch, slotMove, memory } = report;
   const link = replication && [replication.link, replication.syncInProgress, replication.syncedOnce];
   const replicas = replication?.replicas.map(({ ip, state }) => [ip, state]);
-  const move = slotMove && [slotMove.state, slotMove.targetId, slotMove.failures, slotMove.message, slotMove.notableKeys];
+  const move = slotMove && [
+    slotMove.state,
+    slotMove.targetId,
+    slotMove.failures,
+    slotMove.message,
+    slotMove.notableKeys,
+  ];
   const table = cluster && withoutOwners(cluster, slotMove?.state === MoveState.RUNNING);
   // Whether an older Valkey could hold the data: a way back may be about to begin.
   const isNewData = (memory?.expiringHashes ?? 0n) > 0n;
