@@ -123,7 +123,7 @@ const NOTHING: Found = { drifts: [], refused: [] };
 function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], found: Found = NOTHING): Plan {
   const { decision } = course;
   const health = assessToldHealth(view);
-  const upgrades = followUpgrades(view);
+  const upgrades = followUpgrades(view, course);
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
   const { drifts } = found;

@@ -48,14 +48,24 @@ function describeShard(
   const to = spec.targetVersion ?? spec.image?.tag;
   return {
     shard: shard.id,
-    step: phase === 'RolledBack' ? 'RolledBack' : stepOf(view, shard),
+    step: phase === 'RollingBack' || phase === 'RolledBack' ? stepBack(view, shard, before) : stepOf(view, shard),
     ...(from && { from }),
     ...(to && { to }),
   };
 }
 
-function stepOf({ roll }: PlanView, { primary, replicas }: Shard): ShardStatus['step'] {
-  const isOld = (member: Member) => roll.outdated.some(({ pod }) => pod === member.pod);
+/** It stays where it was until all of it is back: on the way the target is the image before. */
+function stepBack(view: PlanView, { primary, replicas }: Shard, before: ShardStatus | undefined): ShardStatus['step'] {
+  const isBack = [primary, ...replicas].every((member) => !isOfOtherImage(view, member)) && replicas.every(isServing);
+  return isBack ? 'RolledBack' : (before?.step ?? 'Waiting');
+}
+
+function isOfOtherImage({ roll }: PlanView, member: Member): boolean {
+  return roll.outdated.some(({ pod, changes }) => pod === member.pod && changes.includes('valkey'));
+}
+
+function stepOf(view: PlanView, { primary, replicas }: Shard): ShardStatus['step'] {
+  const isOld = (member: Member) => isOfOtherImage(view, member);
   const old = replicas.filter(isOld).length;
   if (isOld(primary)) {
     if (old === replicas.length) return 'Waiting';

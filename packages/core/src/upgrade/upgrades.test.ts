@@ -167,6 +167,82 @@ describe('a ValkeyUpgrade', () => {
     expect(cluster.pods.filter(({ broken }) => broken)).toHaveLength(1);
   });
 
+  it('goes on under its phase though a later one of the same second comes before it by name', () => {
+    const cluster = bear(old);
+    const first = askFor(cluster, 'z', { targetVersion: '8.1' });
+    pass(cluster, 5);
+    const second = askFor(cluster, 'a', { targetVersion: '9.1' });
+    second.metadata.creationTimestamp = first.metadata.creationTimestamp;
+    pass(cluster, 1);
+    expect([first.status?.phase, second.status?.phase]).toEqual(['Running', 'Queued']);
+    pass(cluster);
+    expect([first.status?.phase, second.status?.phase]).toEqual(['Succeeded', 'Succeeded']);
+  });
+
+  it('waits until what is being changed has ended', () => {
+    const cluster = bear(old);
+    cluster.change({ config: { hz: '20' } });
+    pass(cluster, 1);
+    const upgrade = askFor(cluster, 'up', { targetVersion: '9.1' });
+    pass(cluster, 1);
+    expect(complete(upgrade)?.message).toBe('Waits until the cluster is well: The cluster is being changed.');
+    pass(cluster);
+    expect(upgrade.status?.phase).toBe('Succeeded');
+  });
+
+  it('says what it waits for while the cluster is paused or no window is open', () => {
+    const cluster = bear({ spec: { ...old.spec, maintenanceWindows: [{ cron: '0 4 * * *', duration: '1m' }] } });
+    const upgrade = askFor(cluster, 'up', { targetVersion: '9.1' });
+    pass(cluster, 3);
+    expect(complete(upgrade)?.message).toContain('Waiting for the maintenance window');
+    cluster.annotate('paused');
+    pass(cluster, 1);
+    expect(complete(upgrade)?.reason).toBe('Paused');
+  });
+
+  it('on its way back tells which shards are back, and when it has ended why it went', () => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'up', { targetVersion: '9.1' });
+    for (let second = 0; second < 60 && upgrade.status?.shardsDone !== 1; second += 1) pass(cluster, 1);
+    cluster.annotate('cancel');
+    const steps = () => (upgrade.status?.shards ?? []).map(({ step }) => step);
+    const seen: string[] = [];
+    pass(cluster, 60, () => upgrade.status?.phase === 'RollingBack' && seen.push(steps().join()));
+    expect(seen[0]?.split(',').toSorted()).toEqual(['Done', 'RolledBack', 'RolledBack']);
+    expect(upgrade.status).toMatchObject({ phase: 'RolledBack', shardsDone: 0 });
+    expect(steps()).toEqual(['RolledBack', 'RolledBack', 'RolledBack']);
+    expect(complete(upgrade)?.message).toBe('Goes back: it was cancelled. Now: Every pod is of the image before.');
+  });
+
+  it('that is going back when another image is written has failed, for that one counts', () => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'up', { targetVersion: '9.1' });
+    pass(cluster, 10);
+    cluster.annotate('cancel');
+    pass(cluster, 2);
+    expect(upgrade.status?.phase).toBe('RollingBack');
+    cluster.change({ valkeyImage: image('8.1'), allowDowngrade: true });
+    pass(cluster);
+    expect(upgrade.status?.phase).toBe('Failed');
+    expect(versions(cluster)).toEqual(['8.1']);
+  });
+
+  it('that has reached its target succeeds, though something is cancelled or resources change just then', () => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'up', { targetVersion: '9.1' });
+    const isReached = () => versions(cluster).join() === '9.1' && cluster.cluster.status?.orchestration === undefined;
+    for (let second = 0; second < 60 && !isReached(); second += 1) {
+      cluster.reconcile(checkPlan(cluster));
+      if (!isReached()) cluster.tick();
+    }
+    cluster.change({ resources: { requests: { memory: '1Gi' }, limits: { memory: '1Gi' } } });
+    cluster.annotate('cancel');
+    pass(cluster, 3);
+    expect(upgrade.status?.phase).toBe('Succeeded');
+    pass(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+  });
+
   it('gives way to an image that is written meanwhile', () => {
     const cluster = bear(old);
     const upgrade = askFor(cluster, 'to-nine', { targetVersion: '9.1' });

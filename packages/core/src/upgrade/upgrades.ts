@@ -2,7 +2,9 @@ import type { UpgradedImage, ValkeyUpgrade } from '@valkey-operator/api';
 import { compareVersions, formatVersion, versionOfImageTag } from '@valkey-operator/valkey';
 import { formatImage } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
-import { findFailure } from '../roll/failure.ts';
+import { isChange } from '../orchestration/begun.ts';
+import type { Course } from '../orchestration/course.ts';
+import { findFailure, rollPolicy } from '../roll/failure.ts';
 import { newestRunning, refuseVersion } from '../roll/version-step.ts';
 import { assessHealth } from '../status/health.ts';
 import { isPaused } from '../status/paused.ts';
@@ -22,12 +24,13 @@ const OPEN = new Set([undefined, 'Queued', 'Running', 'RollingBack']);
  * roll that follows from that is told here. First the image is recorded, then the upgrade is called Running: one that is
  * Running without its image has been taken back.
  */
-export function followUpgrades(view: PlanView): UpgradesOutcome {
+export function followUpgrades(view: PlanView, course: Course): UpgradesOutcome {
+  const kept = upgradedImage(view.snapshot);
+  const order = (upgrade: ValkeyUpgrade) => rank(upgrade, kept);
   const open = (view.snapshot.upgrades ?? []).filter(isOpen).toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
   const [current, ...others] = open;
-  const kept = upgradedImage(view.snapshot);
   if (!current) return { statuses: [], upgraded: kept };
-  const { news, upgraded = kept } = follow(view, current, kept);
+  const { news, upgraded = kept } = follow(view, course, current, kept);
   const waiting = `Waits until ${current.metadata.name} is over.`;
   return {
     statuses: [
@@ -51,15 +54,18 @@ interface Step {
   readonly upgraded?: UpgradedImage | 'none';
 }
 
-function follow(view: PlanView, upgrade: ValkeyUpgrade, kept: UpgradedImage | undefined): Step {
-  const phase = upgrade.status?.phase;
-  if (kept && isWishOf(view, upgrade, kept)) return watchRunning(view, kept);
-  if (phase === 'Running' && upgrade.status?.insteadOf !== writtenImage(view.snapshot)) {
+function follow(view: PlanView, course: Course, upgrade: ValkeyUpgrade, kept: UpgradedImage | undefined): Step {
+  if (kept && isWishOf(view, upgrade, kept)) return watchRunning(view, course, kept);
+  if (!isUnderWay(upgrade)) return start(view, course, upgrade);
+  if (upgrade.status?.insteadOf !== writtenImage(view.snapshot)) {
     const message = 'spec.valkeyImage of the cluster was changed meanwhile, and counts.';
     return { news: { phase: 'Failed', reason: 'UpgradeRefused', message } };
   }
-  if (phase === 'Running' || phase === 'RollingBack') return watchReturn(view);
-  return start(view, upgrade);
+  return watchReturn(view, course, upgrade);
+}
+
+function isUnderWay({ status }: ValkeyUpgrade): boolean {
+  return status?.phase === 'Running' || status?.phase === 'RollingBack';
 }
 
 /** It is the object that the image is of, or one that was made anew in its place and asks for the same. */
@@ -68,12 +74,13 @@ function isWishOf(view: PlanView, upgrade: ValkeyUpgrade, kept: UpgradedImage): 
   return kept.uid === uid || (kept.by === name && formatImage(kept) === formatImage(targetOf(view, upgrade)));
 }
 
-function start(view: PlanView, upgrade: ValkeyUpgrade): Step {
+function start(view: PlanView, { orchestration, decision }: Course, upgrade: ValkeyUpgrade): Step {
   const { snapshot, roll } = view;
   const refusal = refuse(view, upgrade);
   if (refusal) return { news: { phase: 'Failed', reason: 'UpgradeRefused', message: refusal } };
   const [shortcoming] = assessHealth(view).shortcomings;
-  const isBusy = roll.outdated.length > 0 || roll.changes.length > 0;
+  const isChanging = orchestration !== undefined && isChange(orchestration.kind) && !decision?.held;
+  const isBusy = isChanging || roll.outdated.length > 0 || roll.changes.length > 0;
   const why = isPaused(snapshot) ? 'The cluster is paused.' : (shortcoming?.message ?? 'The cluster is being changed.');
   if (shortcoming || isBusy || isPaused(snapshot))
     return { news: { phase: 'Queued', reason: 'UpgradeQueued', message: `Waits until the cluster is well: ${why}` } };
@@ -83,31 +90,58 @@ function start(view: PlanView, upgrade: ValkeyUpgrade): Step {
   return { news: { phase: 'Queued', reason: 'UpgradeQueued', message: 'Begins.' }, upgraded };
 }
 
-function watchRunning(view: PlanView, { insteadOf }: UpgradedImage): Step {
-  const { changes, outdated, begun, failed, withdrawn, good } = view.roll;
-  const end = failed?.message ?? (withdrawn ? 'it was cancelled' : undefined);
-  if (end) {
+function watchRunning(view: PlanView, course: Course, kept: UpgradedImage): Step {
+  const { failed, withdrawn, good } = view.roll;
+  const isInEffect = formatImage(good.valkeyImage) === formatImage(kept);
+  const cause = failed?.message ?? (withdrawn ? 'it was cancelled' : undefined);
+  if (cause && !isInEffect) {
     // Where an upgrade before this one had its way, that is what to go back to.
-    const before = { insteadOf, name: good.valkeyImage.name, tag: good.valkeyImage.tag, by: '' };
-    const upgraded = formatImage(good.valkeyImage) === insteadOf ? 'none' : before;
-    return { news: { phase: 'RollingBack', reason: 'RolledBack', message: `Goes back: ${end}.` }, upgraded };
+    const before = { insteadOf: kept.insteadOf, name: good.valkeyImage.name, tag: good.valkeyImage.tag, by: '' };
+    const upgraded = formatImage(good.valkeyImage) === kept.insteadOf ? 'none' : before;
+    return { news: { phase: 'RollingBack', reason: 'RolledBack', message: `${BACK} ${cause}.` }, upgraded };
   }
-  const isDone = begun && changes.length === 0 && outdated.length === 0 && assessHealth(view).shortcomings.length === 0;
-  if (isDone)
-    return {
-      news: { phase: 'Succeeded', reason: 'UpgradeSucceeded', message: 'Every pod is of the target and well.' },
-    };
-  const halted = findFailure(view);
-  const message = halted
-    ? `Held at pod ${halted.pod.name}: ${halted.seen}. Nothing else is replaced until that pod is well or this object is deleted.`
-    : 'Pods are replaced, one at a time.';
-  return { news: { phase: 'Running', reason: halted ? 'RollHalted' : 'OrchestrationStarted', message } };
+  if (isInEffect && isSettled(view)) {
+    const message = 'Every pod is of the target and well.';
+    return { news: { phase: 'Succeeded', reason: 'UpgradeSucceeded', message } };
+  }
+  const told = tellHalt(view) ?? findWait(course);
+  const message = 'Pods are replaced, one at a time.';
+  return { news: { phase: 'Running', ...(told ?? { reason: 'OrchestrationStarted', message }) } };
 }
 
-function watchReturn({ roll }: PlanView): Step {
-  const isBack = roll.outdated.length === 0;
-  const message = isBack ? 'Every pod is of the image before.' : 'Pods that were replaced go back to the image before.';
-  return { news: { phase: isBack ? 'RolledBack' : 'RollingBack', reason: 'RolledBack', message } };
+/** Every pod has the image that it should have, and nothing is amiss. */
+function isSettled(view: PlanView): boolean {
+  const isOther = view.roll.outdated.some(({ changes }) => changes.includes('valkey'));
+  return view.roll.begun && !isOther && assessHealth(view).shortcomings.length === 0;
+}
+
+function tellHalt(view: PlanView): Pick<UpgradeNews, 'reason' | 'message'> | undefined {
+  const halted = findFailure(view);
+  if (!halted) return undefined;
+  const next = rollPolicy(view).rollBack
+    ? 'Every pod that was replaced goes back.'
+    : 'Nothing else is replaced until that pod is well or this object is deleted.';
+  return { reason: 'RollHalted', message: `Held at pod ${halted.pod.name}: ${halted.seen}. ${next}` };
+}
+
+/** What the roll waits for that does not come by itself, or not soon. */
+function findWait({ hold, decision }: Course): Pick<UpgradeNews, 'reason' | 'message'> | undefined {
+  const wait = hold ?? (decision?.held ? decision : undefined);
+  return wait && { reason: wait.reason, message: wait.message };
+}
+
+/** Begins the message of an upgrade that is taken back, and stays in it: why is to be read nowhere else afterwards. */
+const BACK = 'Goes back:';
+const NOW = ' Now: ';
+
+function watchReturn(view: PlanView, course: Course, { status }: ValkeyUpgrade): Step {
+  const { message = '' } = status?.conditions?.find(({ type }) => type === 'Complete') ?? {};
+  const [cause = ''] = message.startsWith(BACK) ? message.split(NOW) : [`${BACK} its image does not count any more.`];
+  const wait = findWait(course)?.message ?? 'Pods that were replaced are made of the image before.';
+  const [phase, now] = isSettled(view)
+    ? (['RolledBack', 'Every pod is of the image before.'] as const)
+    : (['RollingBack', wait] as const);
+  return { news: { phase, reason: 'RolledBack', message: `${cause}${NOW}${now}` } };
 }
 
 function targetOf({ snapshot }: PlanView, { spec }: ValkeyUpgrade): { name: string; tag: string } {
@@ -128,6 +162,8 @@ function refuse(view: PlanView, upgrade: ValkeyUpgrade): string | undefined {
   return refuseVersion(view, { ...spec, valkeyImage: { ...spec.valkeyImage, ...target } });
 }
 
-function order({ metadata: { creationTimestamp, name } }: ValkeyUpgrade): string {
-  return `${creationTimestamp} ${name}`;
+/** Who is under way goes first, though another one of the same second may come before it by name. */
+function rank(upgrade: ValkeyUpgrade, kept: UpgradedImage | undefined): string {
+  const { creationTimestamp, name, uid } = upgrade.metadata;
+  return `${isUnderWay(upgrade) || kept?.uid === uid ? 0 : 1} ${creationTimestamp} ${name}`;
 }
