@@ -57,6 +57,11 @@ export function formatImage({ name, tag }: ImageRef): string {
   return `${name}:${tag}`;
 }
 
+export function parseImage(text: string): ImageRef {
+  const colon = text.lastIndexOf(':');
+  return { name: text.slice(0, colon), tag: text.slice(colon + 1) };
+}
+
 function pick<T extends object, K extends keyof T>(object: T, fields: readonly K[]): Pick<T, K> {
   const present = fields.filter((field) => object[field] !== undefined).map((field) => [field, object[field]]);
   return Object.fromEntries(present) as Pick<T, K>;

@@ -3,18 +3,22 @@ import {
   changedParts,
   formatImage,
   formatParts,
+  parseImage,
   parseParts,
   type TemplatePart,
   type TemplateParts,
   templateParts,
   withTemplateOf,
 } from '../builders/template-parts.ts';
+import type { buildPodTemplate } from '../builders/pod-template.ts';
 import { settingsInEffect } from '../builders/settings.ts';
 import { findStatefulSet } from '../expectation.ts';
 import { previousDetail } from '../previous-detail.ts';
 import { readRestartAt } from './restart-at.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
+
+type PodTemplate = ReturnType<typeof buildPodTemplate>;
 
 /** A pod that is not made of what it should be made of, or that a person wants to be made anew. */
 export interface OutdatedPod {
@@ -49,8 +53,8 @@ export interface Roll {
 
 export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const { cluster, spec, pods } = snapshot;
-  const { effectiveSpec, failedRoll } = previousDetail(snapshot);
-  const good = effectiveSpec ? withTemplateOf(spec, effectiveSpec as EffectiveClusterSpec) : spec;
+  const { failedRoll } = previousDetail(snapshot);
+  const good = specBefore(snapshot);
   const failed = failedRoll && isGivenUp(failedRoll, snapshot) ? failedRoll : undefined;
   const goodParts = templateParts(cluster, good);
   const stopped = findWithdrawn(snapshot);
@@ -96,6 +100,16 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
       outdated.some(({ pod }) => restartsFor(pod).length > 0),
     ),
   };
+}
+
+/** Who has deleted its record has not asked for another version: that is then what the StatefulSet makes. */
+function specBefore(snapshot: ClusterSnapshot): EffectiveClusterSpec {
+  const { spec } = snapshot;
+  const { effectiveSpec } = previousDetail(snapshot);
+  if (effectiveSpec) return withTemplateOf(spec, effectiveSpec as EffectiveClusterSpec);
+  const { template } = (findStatefulSet(snapshot)?.['spec'] ?? {}) as { template?: Partial<PodTemplate> };
+  const image = template?.spec?.containers.find(({ name }) => name === 'valkey')?.image;
+  return image ? { ...spec, valkeyImage: { ...spec.valkeyImage, ...parseImage(image) } } : spec;
 }
 
 /** Settings that were cancelled are no reason to keep the image. Where the spec asks for nothing any more, what is left is the way back. */

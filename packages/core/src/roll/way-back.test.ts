@@ -113,3 +113,12 @@ describe('a version that nobody has allowed', () => {
     expect(count(cluster, '9.1')).toBe(6);
   });
 });
+
+it('that nobody asks for does not come of a ValkeyClusterStatus that was deleted', () => {
+  const cluster = bear();
+  const detail = cluster.children.get(`ValkeyClusterStatus/${cluster.names.status}`)!;
+  cluster.change({ valkeyImage: image('8.1') });
+  cluster.children.set(`ValkeyClusterStatus/${cluster.names.status}`, { ...detail, status: {} });
+  expect(condition(watch(cluster).at(-1)!, 'Degraded').message).toContain('set spec.allowDowngrade');
+  expect(count(cluster, '9.1')).toBe(6);
+});

@@ -1,6 +1,7 @@
 import type { EffectiveClusterSpec } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
+import { parseImage } from '../builders/template-parts.ts';
 import type { ClusterSnapshot, NodeClusterView, NodeView, PodView } from '../snapshot.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 import { freshIdentity, type Line, type SimulatedNode } from './simulated-node.ts';
@@ -37,9 +38,7 @@ export function modelCluster(snapshot: ClusterSnapshot): SimulatedCluster {
 /** What is written, where an upgrade has put another image into effect. */
 function withWrittenImage({ spec, writtenImage }: ClusterSnapshot): EffectiveClusterSpec {
   if (writtenImage === undefined) return spec;
-  const colon = writtenImage.lastIndexOf(':');
-  const [name, tag] = [writtenImage.slice(0, colon), writtenImage.slice(colon + 1)];
-  return { ...spec, valkeyImage: { ...spec.valkeyImage, name, tag } };
+  return { ...spec, valkeyImage: { ...spec.valkeyImage, ...parseImage(writtenImage) } };
 }
 
 /** New pods get as much as the others have. */
