@@ -1,4 +1,5 @@
-import { pods } from '@valkey-operator/kube';
+import { randomBytes } from 'node:crypto';
+import { type Pod, pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { expectArray, expectText, keySlot, type SlotSet } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -62,6 +63,24 @@ describe('on Valkey 8.1', () => {
     await expect.poll(() => openSlots(cluster), POLL).toBe(0);
     await waitForShards(cluster, 3);
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK));
+  });
+
+  test('a slot with keys of many MiB moves, and the sidecar has the memory for it', async () => {
+    const slot = keySlot('{large}');
+    const keys = Array.from({ length: 8 }, (_, index) => `{large}${index}`);
+    const owner = await ownerOf(cluster, slot);
+    const other = (await cluster.primaries()).find(({ self }) => self.id !== owner.self.id)!;
+    for (const key of keys) await call(owner.ip, ['SET', key, randomBytes(20 * 1024 * 1024)]);
+    await call(other.ip, ['CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', owner.self.id]);
+    await call(owner.ip, ['CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', other.self.id]);
+    await expect.poll(async () => (await ownerOf(cluster, slot)).pod, POLL).toBe(other.pod);
+    // It may go back to where it belongs.
+    await expect.poll(() => openSlots(cluster), POLL).toBe(0);
+    await waitForShards(cluster, 3);
+    const { ip } = await ownerOf(cluster, slot);
+    expect(await call(ip, ['EXISTS', ...keys])).toBe(keys.length);
+    expect((await cluster.pods()).map(sidecarRestarts)).toEqual([0, 0, 0, 0, 0, 0]);
+    await call(ip, ['DEL', ...keys]);
   });
 
   test('3 shards become 4 although a source is deleted in mid-move', async () => {
@@ -153,4 +172,8 @@ async function ownerOf(cluster: TestCluster, slot: number): Promise<Member> {
 
 async function openSlots(cluster: TestCluster): Promise<number> {
   return (await cluster.members()).reduce((sum, { self }) => sum + self.openSlots.length, 0);
+}
+
+function sidecarRestarts({ status }: Pod): number | undefined {
+  return status?.initContainerStatuses?.find(({ name }) => name === 'sidecar')?.restartCount;
 }

@@ -205,7 +205,7 @@ export class TestCluster {
 }
 
 /** One command to one node. */
-export async function call(ip: string, args: readonly string[]): Promise<RespValue> {
+export async function call(ip: string, args: readonly (string | Buffer)[]): Promise<RespValue> {
   using connection = await connect({ address: { host: ip, port: VALKEY_PORT }, timeoutMs: REPLY_MS });
   return await connection.call(args, { timeoutMs: REPLY_MS });
 }
