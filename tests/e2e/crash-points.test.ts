@@ -62,7 +62,7 @@ describe(`an operator that is killed at any point (SEED=${SEED})`, () => {
       // The first time roles may lie as they never will again, which has points of its own.
       if (operation.from) await runOnce(operation, 0, async () => ({}));
       const { end, passed } = await runUndisturbed(operation, 1);
-      const targets = new CrashTargets(operation.kind, passed);
+      const targets = new CrashTargets(operation, passed);
       if (WISH === undefined) targets.sample(SAMPLE, createRandom(SEED));
       results.push(targets);
       let idle = 0;

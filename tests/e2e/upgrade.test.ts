@@ -1,17 +1,18 @@
-import { apiVersion, type ValkeyUpgrade } from '@valkey-operator/api';
-import { defineResource, type KubeObject } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { expectText, keySlot } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
+import { askForUpgrade, findUpgrade as find, valkeyUpgrades } from './support/upgrades.ts';
 
 /** Clusters that are brought to another version and back, and rolled for other reasons, under load (C4). */
 const namespace = 'upgrade';
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
 const cluster = new TestCluster(lab, client, namespace, 'climb');
-const upgrades = defineResource<ValkeyUpgrade & KubeObject>(apiVersion, 'ValkeyUpgrade', 'valkeyupgrades');
+const askFor = (...wish: [name: string, target: string | { name: string; tag: string }, whom?: string]) =>
+  askForUpgrade(cluster, ...wish);
+const findUpgrade = (name: string) => find(cluster, name);
 const image = (tag: string) => ({ valkeyImage: { name: 'docker.io/valkey/valkey', tag } });
 const kept = { pvc: { storageSize: '50Mi' }, deletionPolicy: 'Delete' } as const;
 const back = { allowDowngrade: true } as const;
@@ -75,7 +76,7 @@ describe('a roll', () => {
     await expect.poll(async () => (await findUpgrade(name))?.status?.phase, POLL).toBe(phase);
     expect((await findUpgrade(name))?.status?.conditions?.[0]?.message).toContain(words);
     expect(await uids(cluster)).toEqual(before);
-    await client.delete(upgrades, { namespace, name });
+    await client.delete(valkeyUpgrades, { namespace, name });
   });
 
   test('by a ValkeyUpgrade to what is no version is refused at admission', async () => {
@@ -239,18 +240,4 @@ async function versions(target: TestCluster): Promise<string[]> {
     return /valkey_version:(\S+)/.exec(info)?.[1] ?? info;
   });
   return [...new Set(await Promise.all(answers))];
-}
-
-async function askFor(
-  name: string,
-  target: string | { name: string; tag: string },
-  whom = cluster.name,
-): Promise<void> {
-  const wish = typeof target === 'string' ? { targetVersion: target } : { image: target };
-  const spec = { clusterRef: { name: whom }, ...wish };
-  await lab.apply(JSON.stringify({ apiVersion, kind: 'ValkeyUpgrade', metadata: { name, namespace }, spec }));
-}
-
-function findUpgrade(name: string) {
-  return client.get(upgrades, { namespace, name });
 }

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { call, type TestCluster, valkeyClusters } from '../../support/test-cluster.ts';
 import { whenSettled } from './crash-end.ts';
 import { type CrashSpec, image, memory, size, type Spec, usual, usualSize } from './crash-spec.ts';
+import { askForUpgrade, findUpgrade } from './upgrades.ts';
 import { loseFiles } from './data-directory.ts';
 
 /** An operation that can be begun again and again. */
@@ -11,6 +12,8 @@ export interface CrashOperation {
   readonly name: string;
   /** As the status calls it. */
   readonly kind: OrchestrationKind;
+  /** A ValkeyUpgrade asks for it, and is told of too. */
+  readonly isByObject?: true;
   /** What the spec says where it begins; without it there is no cluster. */
   readonly from?: Spec;
   /** What else must be so there. */
@@ -153,6 +156,19 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
       from: usualSize,
       begin: () => spec.changeVersion(),
       isDone: async () => (await cluster.pods()).every((pod) => pod.spec?.containers[0]?.image?.endsWith(spec.tag)),
+    },
+    {
+      name: 'Upgrade, by an object',
+      kind: 'Upgrade',
+      isByObject: true,
+      // Another image that is written takes its effect from the last one.
+      from: usual,
+      prepare: async () => {
+        await spec.change(image('8.1'));
+        await whenSettled(cluster);
+      },
+      begin: (run) => askForUpgrade(cluster, `climb-${run}`, '9.1'),
+      isDone: async (run) => (await findUpgrade(cluster, `climb-${run}`))?.status?.phase === 'Succeeded',
     },
     { name: 'ScaleOut, key by key', from: { ...usual, ...image('8.1') }, ...scaleOut },
     { name: 'ScaleIn, key by key', from: { ...usual, ...image('8.1'), ...size(4, 1) }, ...scaleIn },

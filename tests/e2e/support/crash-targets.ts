@@ -1,3 +1,4 @@
+import type { CrashOperation } from './crash-operations.ts';
 import type { PointLine } from './crash-operator.ts';
 
 /**
@@ -8,13 +9,15 @@ export class CrashTargets {
   readonly #left = new Map<string, number>();
   readonly #passing = new Set<string>();
   readonly #kind: string;
+  readonly #told: readonly string[];
   #planned: ReadonlyMap<string, number>;
   #hits = 0;
   #wanted = Infinity;
 
   /** Of a kind of operation: what else was done meanwhile was not its. */
-  constructor(kind: string, passed: readonly string[]) {
+  constructor({ kind, isByObject }: Pick<CrashOperation, 'kind' | 'isByObject'>, passed: readonly string[]) {
     this.#kind = kind;
+    this.#told = ['ValkeyCluster', 'ValkeyClusterStatus', ...(isByObject ? ['ValkeyUpgrade'] : [])];
     for (const point of this.#listOwn(passed)) {
       for (const moment of ['before', 'after']) {
         const target = `${point}/${moment}`;
@@ -87,8 +90,9 @@ export class CrashTargets {
     else this.#left.delete(target);
   }
 
-  /** The status is written in every run, and not told as an action. */
+  /** What is told is written in every run, and is no action itself. */
   #listOwn(passed: readonly string[]): string[] {
-    return [...passed.filter((point) => point.startsWith(`${this.#kind}/`)), `${this.#kind}/WriteStatus`];
+    const writes = this.#told.map((kind) => `${this.#kind}/WriteStatus ${kind}`);
+    return [...passed.filter((point) => point.startsWith(`${this.#kind}/`)), ...writes];
   }
 }

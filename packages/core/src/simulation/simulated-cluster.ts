@@ -38,6 +38,7 @@ import {
   type SimulatedPod,
   viewPod,
 } from './simulated-pod.ts';
+import { type StatusKind, statusKinds, writeStatus } from './write-status.ts';
 import { claimedSize, emptyVolume, viewClaims, type Volume, type VolumeTraits } from './simulated-volumes.ts';
 
 type StatefulSetSpec = { readonly template?: ReturnType<typeof buildPodTemplate> };
@@ -162,8 +163,8 @@ export class SimulatedCluster {
     };
   }
 
-  /** One round of the operator. `budget`: it is killed after that many actions. */
-  reconcile(inspect: (plan: Plan) => void = () => undefined, budget = Infinity): Plan {
+  /** One round of the operator. It is killed after so many actions, and has `told` only some of it, if that is given. */
+  reconcile(inspect: (plan: Plan) => void = () => undefined, budget = Infinity, told?: readonly StatusKind[]): Plan {
     const plan = planCluster(this.snapshot());
     inspect(plan);
     let left = budget;
@@ -174,7 +175,7 @@ export class SimulatedCluster {
       });
       if (!outcomes.every(Boolean)) break;
     }
-    if (left >= 0) this.#writeStatus(plan);
+    for (const kind of told ?? (left >= 0 ? statusKinds : [])) writeStatus(this, plan, kind);
     return plan;
   }
 
@@ -254,17 +255,6 @@ export class SimulatedCluster {
 
   get #detail(): ValkeyClusterStatus['status'] {
     return this.children.get(`ValkeyClusterStatus/${this.names.status}`)?.['status'] as ValkeyClusterStatus['status'];
-  }
-
-  #writeStatus({ status, detail, upgrades = [] }: Plan): void {
-    for (const each of upgrades) {
-      const upgrade = this.upgrades.find(({ metadata }) => metadata.name === each.name);
-      if (upgrade) upgrade.status = each.status;
-    }
-    this.cluster = { ...this.cluster, status };
-    const key = `ValkeyClusterStatus/${this.names.status}`;
-    const child = this.children.get(key);
-    if (child) this.children.set(key, { ...child, status: detail });
   }
 
   #runKubelets(): void {

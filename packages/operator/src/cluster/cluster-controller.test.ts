@@ -21,7 +21,7 @@ import { ReportBook } from '../wire/report-book.ts';
 import type { SidecarAddress } from '../wire/sidecar-link.ts';
 import { ClusterController, type ClusterControllerContext } from './cluster-controller.ts';
 import { CommandPace } from './command-pace.ts';
-import { noCheckpoint } from './crash-points.ts';
+import { type Checkpoint, noCheckpoint } from './crash-points.ts';
 import { noRecorder } from './snapshot-recorder.ts';
 import { RefusalBook } from './refusal-book.ts';
 import { RepairBook } from './repair-book.ts';
@@ -30,7 +30,7 @@ const PODS = `/api/v1/namespaces/${namespace}/pods`;
 const DETAIL_PATH = `/apis/${apiVersion}/namespaces/${namespace}/valkeyclusterstatuses/${childNames('demo').status}`;
 const KEY = { namespace, name: 'demo' };
 
-async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
+async function aController(plan: (snapshot: ClusterSnapshot) => Plan, checkpoint: Checkpoint = noCheckpoint) {
   const api = new FakeApi();
   const client = new KubeClient({ transport: api.transport });
   const caches = createCaches({ client, namespace: 'ops', watchNamespaces: [namespace], onError: () => {} });
@@ -55,7 +55,7 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan) {
       want: (_namespace, _cluster, sidecars) => wanted.push([...sidecars]),
     },
     pace: new CommandPace(),
-    checkpoint: noCheckpoint,
+    checkpoint,
     authorities: {
       rootCertificate: 'root',
       issueIntermediate: () => Promise.reject(new Error('no CA today')),
@@ -95,6 +95,17 @@ async function until(isSo: () => boolean): Promise<void> {
   await expect.poll(isSo).toBe(true);
   await settle();
 }
+
+test('each kind of object that tells how things stand has a point before its write and one after it', async () => {
+  const passed: string[] = [];
+  const upgrades = [{ name: 'up', status: { phase: 'Running' } }] as const;
+  const plan = () => ({ ...aPlan([], { status: { phase: 'Running' } }), upgrades });
+  const { api } = await aController(plan, (moment, point) => passed.push(`${moment} ${point}`));
+  api.put(DETAIL_PATH, { metadata: { name: 'demo-status', labels: { 'valkey.io/cr': 'demo' } } });
+  const names = ['ValkeyCluster', 'ValkeyClusterStatus', 'ValkeyUpgrade'];
+  const all = names.flatMap((name) => ['before', 'after'].map((moment) => `${moment} Upkeep/WriteStatus ${name}`));
+  await expect.poll(() => [...new Set(passed)]).toEqual(expect.arrayContaining(all));
+});
 
 describe('a cluster at rest', () => {
   test('costs no write, however often it is looked at', async () => {

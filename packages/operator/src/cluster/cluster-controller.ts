@@ -20,7 +20,7 @@ import { tellOrphans } from '../upgrade/orphans.ts';
 import type { Tracing } from '../tracing/orchestration-tracer.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
-import { namePoint } from './crash-points.ts';
+import { namePoint, type StatusWrite } from './crash-points.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
 import type { RefusalBook } from './refusal-book.ts';
@@ -184,8 +184,12 @@ export class ClusterController {
   /** When to come back for what could not be written, or not yet. */
   async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<number | undefined> {
     const { client, caches, checkpoint, now } = this.#context;
-    const point = namePoint(plan, 'WriteStatus');
-    checkpoint('before', point, cluster);
+    const pass = async <T>(write: StatusWrite, run: () => Promise<T> | T): Promise<T> => {
+      checkpoint('before', namePoint(plan, write), cluster);
+      const outcome = await run();
+      checkpoint('after', namePoint(plan, write), cluster);
+      return outcome;
+    };
     const { namespace, name } = cluster.metadata;
     const detail = caches.details.get({ namespace, name: childNames(name).status });
     const isAtRest = !plan.stayConnected;
@@ -194,18 +198,21 @@ export class ClusterController {
     const detailHoldMs = detail ? this.#detailPace.holdMs(key, detail.status, plan.detail, isAtRest, now()) : 0;
     const upgrades = (plan.upgrades ?? []).map(({ name: upgrade, status }) => {
       const object = caches.upgrades.get({ namespace, name: upgrade });
-      return object ? writeStatus(client, valkeyUpgrades, object, status, shownBy(caches.upgrades)) : 'missing';
+      const write = () => object && writeStatus(client, valkeyUpgrades, object, status, shownBy(caches.upgrades));
+      return pass('WriteStatus ValkeyUpgrade', write);
     });
     const [summaryWrite, detailWrite, ...upgradeWrites] = await Promise.all([
-      summaryHoldMs === 0
-        ? writeStatus(client, valkeyClusters, cluster, plan.status, shownBy(caches.clusters))
-        : 'unchanged',
-      detail && detailHoldMs === 0
-        ? writeStatus(client, valkeyClusterStatuses, detail, plan.detail, shownBy(caches.details))
-        : 'unchanged',
+      summaryHoldMs === 0 &&
+        pass('WriteStatus ValkeyCluster', () =>
+          writeStatus(client, valkeyClusters, cluster, plan.status, shownBy(caches.clusters)),
+        ),
+      detail &&
+        detailHoldMs === 0 &&
+        pass('WriteStatus ValkeyClusterStatus', () =>
+          writeStatus(client, valkeyClusterStatuses, detail, plan.detail, shownBy(caches.details)),
+        ),
       ...upgrades,
     ]);
-    checkpoint('after', point, cluster);
     // Only now that it is written: another look would count it again.
     if (detailWrite === 'written') this.#noteSteps(cluster, detail?.status, plan);
     if (summaryWrite === 'written') this.#noteEnded(cluster, plan);

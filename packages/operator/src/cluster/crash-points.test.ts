@@ -24,7 +24,7 @@ test('without an annotation nothing ends', () => {
 test('a point is named by operation and action', () => {
   const label: Action = { type: 'LabelPod', pod: 'demo-0', uid: 'u', labels: {} };
   expect(namePoint(aPlan(), label)).toBe('Upkeep/LabelPod');
-  expect(namePoint(aPlan(), 'WriteStatus')).toBe('Upkeep/WriteStatus');
+  expect(namePoint(aPlan(), 'WriteStatus ValkeyCluster')).toBe('Upkeep/WriteStatus ValkeyCluster');
   const orchestration = {
     id: 'x',
     kind: 'Create',

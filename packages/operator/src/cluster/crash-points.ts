@@ -9,10 +9,13 @@ export type Checkpoint = (moment: Moment, point: string, cluster: ValkeyCluster)
 
 export const noCheckpoint: Checkpoint = () => {};
 
+/** Each kind of object that tells how things stand is written by itself, and any of the writes may be the last. */
+export type StatusWrite = `WriteStatus ${'ValkeyCluster' | 'ValkeyClusterStatus' | 'ValkeyUpgrade'}`;
+
 /** What a write or a command is called wherever it occurs: `ScaleOut/CommandNode moveSlots`. */
-export function namePoint({ status }: Pick<Plan, 'status'>, action: Action | 'WriteStatus'): string {
+export function namePoint({ status }: Pick<Plan, 'status'>, action: Action | StatusWrite): string {
   const kind = status.orchestration?.kind ?? 'Upkeep';
-  if (action === 'WriteStatus') return `${kind}/${action}`;
+  if (typeof action === 'string') return `${kind}/${action}`;
   if (action.type === 'CommandNode') return `${kind}/${action.type} ${action.command.do}`;
   if (action.type === 'ApplyChild') return `${kind}/${action.type} ${action.object.kind}`;
   return `${kind}/${action.type}`;
