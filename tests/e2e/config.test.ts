@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { configMaps } from '@valkey-operator/kube';
+import { builtInDefaults, resolveEffectiveSpec } from '@valkey-operator/api';
+import { buildTrialPod } from '@valkey-operator/core';
+import { configMaps, pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
+import { viewTrial } from '@valkey-operator/operator/trial-view';
 import { expectMap } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { findPodProcesses } from '../support/pod-processes.ts';
-import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
+import { call, createRestrictedNamespace, sampleSpec, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
 import { VALKEY } from './support/data-directory.ts';
 
@@ -150,6 +153,31 @@ describe('a changed setting', () => {
     await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('volatile-ttl'));
     await atRest();
     expect(await lives()).toEqual(livesBefore);
+  });
+});
+
+describe('a Valkey of its own that proves settings', () => {
+  /** Of a cluster that there is not, so nobody looks after it. */
+  async function prove(name: string, settings: Record<string, string>) {
+    const owner = { ...(await cluster.get()), metadata: { ...(await cluster.get()).metadata, name } };
+    const spec = resolveEffectiveSpec(builtInDefaults, {}, {}, { ...sampleSpec, management: 'Bound' });
+    const { metadata, ...rest } = buildTrialPod(owner, spec, { hash: name, settings });
+    const { ownerReferences: _, ...own } = metadata;
+    await lab.apply(JSON.stringify({ ...rest, metadata: own }));
+    const verdict = async () => viewTrial((await client.get(pods, { namespace, name: own.name }))!);
+    await expect.poll(async () => (await verdict()).verdict, POLL).not.toBe('unknown');
+    return verdict();
+  }
+
+  test('lives with what the nodes run with', async () => {
+    expect(await prove('fit', { ...(await kept()), databases: '32' })).toMatchObject({ verdict: 'accepted' });
+  });
+
+  test('says why it ends', async () => {
+    expect(await prove('unfit', { ...(await kept()), databases: '0' })).toMatchObject({
+      verdict: 'refused',
+      message: 'databases "0" (argument must be between 1 and 2147483647 inclusive)',
+    });
   });
 });
 

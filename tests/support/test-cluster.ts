@@ -158,7 +158,7 @@ export class TestCluster {
   async pods(): Promise<Pod[]> {
     const { items } = await this.client.list(pods, {
       namespace: this.namespace,
-      labelSelector: `valkey.io/cr=${this.name}`,
+      labelSelector: `valkey.io/cr=${this.name},app.kubernetes.io/component=valkey`,
     });
     return items.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true }));
   }

@@ -10,6 +10,7 @@ import {
 } from '@valkey-operator/valkey';
 import { fieldOfSetting, type NodeSettings } from './builders/settings.ts';
 import { refuseUnreachable } from './replicas-for-writes.ts';
+import type { TrialView } from './snapshot.ts';
 import type { Member } from './topology.ts';
 
 /** Why settings cannot be put into effect. */
@@ -22,12 +23,14 @@ export interface ConfigQuestion {
   readonly inEffect: NodeSettings;
   readonly spec: EffectiveClusterSpec;
   readonly members: readonly Member[];
+  /** Of these very settings. */
+  readonly trial?: TrialView | undefined;
 }
 
 const KEPT = 'Every node keeps its old settings.';
 
 /** By what is known of the versions that run, or by the word of a node that has tried. */
-export function findRefusal({ wanted, inEffect, spec, members }: ConfigQuestion): ConfigRefusal | undefined {
+export function findRefusal({ wanted, inEffect, spec, members, trial }: ConfigQuestion): ConfigRefusal | undefined {
   const unreachable = refuseUnreachable(spec);
   if (unreachable) return { message: `${unreachable} ${KEPT}` };
   const versions = new Map(members.map(({ report }) => [report.process.version ?? '', report.process.version]));
@@ -36,6 +39,8 @@ export function findRefusal({ wanted, inEffect, spec, members }: ConfigQuestion)
     const problem = version && judge(version, wanted, inEffect, spec);
     if (problem) return { message: `${problem} ${KEPT}` };
   }
+  if (trial?.verdict === 'refused')
+    return { message: `Valkey does not start with these settings: ${trial.message}. ${KEPT}` };
   const refusing = members.find(({ report }) => report.config.rejected?.hash === wanted.hash);
   const words = refusing?.report.config.rejected?.message;
   return refusing && words !== undefined ? quote(refusing, words, wanted, spec) : undefined;

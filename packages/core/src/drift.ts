@@ -30,7 +30,7 @@ const PATIENCE = 3;
 const FIRST_HOLD_MS = 10_000;
 const LONGEST_HOLD_MS = 300_000;
 /** What the API server refuses now it may take later, when a quota was raised or a port became free. */
-const RETRY_MS = 30_000;
+export const RETRY_MS = 30_000;
 
 /**
  * Whether a child has to be written, and why. Each carries a digest of what was wished when it was written: if the wish has

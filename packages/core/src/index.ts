@@ -14,4 +14,6 @@ export { planAhead } from './forecast/plan-ahead.ts';
 export { planCluster } from './plan.ts';
 export type * from './snapshot.ts';
 export { formatImage, parseParts } from './builders/template-parts.ts';
+export { buildTrialPod, TRIAL } from './builders/trial-pod.ts';
+export { findFatalSetting, findStuck } from './status/pod-problems.ts';
 export { withUpgradedImage } from './upgrade/upgraded-image.ts';

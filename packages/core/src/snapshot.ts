@@ -28,6 +28,20 @@ export interface ClusterSnapshot {
   readonly repairs?: readonly RepairView[];
   /** Children that the API server refused the last time they were written. */
   readonly refusals?: readonly RefusalView[];
+  /** The pod on which settings for the next start are proven, while there is one. */
+  readonly trial?: TrialView;
+}
+
+export interface TrialView {
+  readonly name: string;
+  readonly uid: string;
+  /** What is proven: settings and image. */
+  readonly asked: string;
+  /** `void`: it ended for another reason, such as a drained node, and has said nothing. */
+  readonly verdict: 'unknown' | 'accepted' | 'refused' | 'void';
+  /** Why it was refused, in Valkey's words, or what it waits for. */
+  readonly message: string;
+  readonly deletionTimestamp?: string;
 }
 
 export interface RefusalView {

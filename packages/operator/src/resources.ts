@@ -14,6 +14,7 @@ import {
   type KubeObject,
   networkPolicies,
   podDisruptionBudgets,
+  pods,
   type Resource,
   serviceAccounts,
   services,
@@ -46,8 +47,9 @@ export const childResources = [
   valkeyClusterStatuses,
 ] as Resource[];
 
+/** The only pod that the operator makes itself is one on which settings are proven. */
 export function childResource(kind: string): Resource {
-  const resource = childResources.find((candidate) => candidate.kind === kind);
+  const resource = [...childResources, pods as Resource].find((candidate) => candidate.kind === kind);
   if (!resource) throw new Error(`the operator makes no ${kind}`);
   return resource;
 }

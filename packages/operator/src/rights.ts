@@ -34,7 +34,7 @@ export const workRights: Right[] = [
   },
   { apiGroups: [''], resources: ['configmaps', 'services', 'serviceaccounts'], verbs: MANAGE },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
-  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['pods/resize'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['list', 'watch', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'patch'] },

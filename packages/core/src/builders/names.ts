@@ -13,6 +13,7 @@ export function childNames(cluster: string) {
     intermediateSecret: `${cluster}-ca`,
     sidecarSecret: `${cluster}-sidecar-mtls`,
     status: `${cluster}-status`,
+    trial: `${cluster}-trial`,
     pod: (ordinal: number) => `${cluster}-${ordinal}`,
     claim: (ordinal: number) => `data-${cluster}-${ordinal}`,
   };

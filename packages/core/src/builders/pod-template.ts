@@ -16,7 +16,7 @@ export const GRACE_SECONDS = 60;
 const MAKE_START_GATE =
   'find /run/valkey -maxdepth 0 -exec mkfifo -m 0660 /run/valkey/valkey.conf /run/valkey/valkey.conf.next ;'.split(' ');
 
-const RESTRICTED = {
+export const RESTRICTED = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
@@ -167,7 +167,7 @@ function scheduling(spec: EffectiveClusterSpec, selector: Record<string, string>
   };
 }
 
-function imagePullSecrets({ valkeyImage, sidecarImage }: EffectiveClusterSpec) {
+export function imagePullSecrets({ valkeyImage, sidecarImage }: EffectiveClusterSpec) {
   const names = [valkeyImage, sidecarImage].flatMap((image) => image.imagePullSecrets ?? []).map(({ name }) => name);
   return names.length > 0 ? { imagePullSecrets: [...new Set(names)].map((name) => ({ name })) } : {};
 }

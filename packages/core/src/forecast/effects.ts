@@ -22,7 +22,7 @@ export function describeEffect(cluster: SimulatedCluster, action: Action): Effec
     case 'ApplyChild':
       return action.object.kind === 'StatefulSet' ? describeSize(cluster, action) : describeApply(cluster, action);
     case 'DeleteChild':
-      return { text: `Delete ${action.kind} ${action.name}` };
+      return action.kind === 'Pod' ? undefined : { text: `Delete ${action.kind} ${action.name}` };
     case 'DeleteClaim':
       return { text: `Delete volume ${action.claim}` };
     case 'GrowClaim':
@@ -40,6 +40,7 @@ export function describeEffect(cluster: SimulatedCluster, action: Action): Effec
 
 function describeApply({ children }: SimulatedCluster, { object }: Extract<Action, { type: 'ApplyChild' }>) {
   const { kind, metadata } = object;
+  if (kind === 'Pod') return { text: 'Start a Valkey without data with the settings that only a start reads' };
   const isThere = children.has(`${kind}/${metadata.name}`);
   // It opens and closes for every pod that is replaced.
   if (isThere && kind === 'PodDisruptionBudget') return undefined;

@@ -117,17 +117,18 @@ describe('a plan reads well', () => {
   it('of a setting that takes a restart', () => {
     expect(read((cluster) => cluster.change({ config: { databases: '32' } }))).toMatchInlineSnapshot(`
       "Reconfigure
-         1. Set databases default -> 32 on every node
-         2. Keep these settings for the next start of every node
-         3. Replace pod demo-4
-         4. demo-4 takes over from demo-0
-         5. Replace pod demo-0
-         6. Replace pod demo-5
-         7. demo-5 takes over from demo-1
-         8. Replace pod demo-1
-         9. Replace pod demo-3
-        10. demo-3 takes over from demo-2
-        11. Replace pod demo-2
+         1. Start a Valkey without data with the settings that only a start reads
+         2. Set databases default -> 32 on every node
+         3. Keep these settings for the next start of every node
+         4. Replace pod demo-4
+         5. demo-4 takes over from demo-0
+         6. Replace pod demo-0
+         7. Replace pod demo-5
+         8. demo-5 takes over from demo-1
+         9. Replace pod demo-1
+        10. Replace pod demo-3
+        11. demo-3 takes over from demo-2
+        12. Replace pod demo-2
       Pods touched: 6 (demo-0, demo-1, demo-2, demo-3, demo-4, demo-5)
       Failovers:    3
       Disruptive:   yes"

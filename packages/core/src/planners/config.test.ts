@@ -14,6 +14,14 @@ const running = (cluster: SimulatedCluster) =>
 const kept = (cluster: SimulatedCluster) =>
   settingsInEffect(cluster.snapshot())?.settings['maxmemory-policy'] ?? 'default';
 
+/** A Valkey of its own starts with the settings, and lives. */
+function proveStart(cluster: SimulatedCluster): void {
+  const { stages } = cluster.reconcile(checkPlan(cluster));
+  expect(stages).toMatchObject([[{ type: 'ApplyChild', object: { kind: 'Pod', metadata: { name: 'demo-trial' } } }]]);
+  expect(cluster.reconcile(checkPlan(cluster)).stages).toEqual([]);
+  cluster.tick();
+}
+
 describe('a changed setting', () => {
   it('is tried on one replica, then set on all, and only then kept', () => {
     const cluster = bear();
@@ -52,6 +60,7 @@ describe('a changed setting', () => {
     const uids = () => cluster.pods.map(({ uid }) => uid);
     const before = uids();
     cluster.change({ config: { databases: '32', 'maxmemory-policy': 'allkeys-lru' } });
+    proveStart(cluster);
     for (let round = 0; round < 3; round += 1) cluster.reconcile(checkPlan(cluster));
     expect(uids()).toEqual(before);
     expect(settingsInEffect(cluster.snapshot())?.settings['databases']).toBe('32');
@@ -104,9 +113,85 @@ describe('a changed setting', () => {
   });
 });
 
+describe('a setting for the next start with which no Valkey starts', () => {
+  const refused = (config: Record<string, string>) => {
+    const cluster = bear();
+    cluster.fatalSettings.add('databases "100"');
+    cluster.change({ config });
+    return { cluster, plan: settle(cluster) };
+  };
+  const uids = (cluster: SimulatedCluster) => cluster.pods.map(({ uid }) => uid);
+
+  it('is refused before any node hears of it, in the words of Valkey', () => {
+    const { cluster, plan } = refused({ databases: '100', 'maxmemory-policy': 'allkeys-lru' });
+    expect(condition(plan, 'Degraded')).toEqual({
+      status: 'True',
+      reason: 'ConfigRejected',
+      message:
+        'Valkey does not start with these settings: databases "100" (argument must be between 1 and 64). Every node keeps its old settings.',
+    });
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(new Set(running(cluster))).toEqual(new Set([undefined]));
+    expect(kept(cluster)).toBe('default');
+    expect(cluster.reconcile(checkPlan(cluster)).stages).toEqual([]);
+  });
+
+  it.each([
+    ['set back', {}, undefined],
+    ['corrected', { databases: '32' }, '32'],
+  ])('leaves nothing behind when it is %s', (_how, config: Record<string, string>, databases) => {
+    const { cluster } = refused({ databases: '100' });
+    const before = uids(cluster);
+    cluster.change({ config });
+    expect(condition(settle(cluster, 400), 'Degraded')).toMatchObject({ status: 'False' });
+    expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(new Set([databases]));
+    expect(cluster.trials.current).toBeUndefined();
+    if (databases === undefined) expect(uids(cluster)).toEqual(before);
+  });
+
+  it('is tried by nobody when the change is cancelled meanwhile', () => {
+    const cluster = bear();
+    cluster.change({ config: { databases: '32' } });
+    cluster.reconcile(checkPlan(cluster));
+    cluster.annotate('cancel');
+    settle(cluster);
+    expect(cluster.trials.current).toBeUndefined();
+    expect(settingsInEffect(cluster.snapshot())?.settings['databases']).toBeUndefined();
+  });
+
+  it('holds up nothing but itself when no pod may be made to prove it', () => {
+    const cluster = bear();
+    cluster.refusals.judge = ({ kind }) => (kind === 'Pod' ? 'exceeded quota: pods' : undefined);
+    cluster.change({ config: { databases: '32' } });
+    cluster.reconcile(checkPlan(cluster));
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.stages).toEqual([]);
+    expect(condition(plan, 'Progressing')).toMatchObject({
+      reason: 'ChildRefused',
+      message: expect.stringMatching(/The API server refuses Pod demo-trial: exceeded quota: pods\.$/),
+    });
+    cluster.refusals.judge = () => undefined;
+    cluster.now += 30_000;
+    settle(cluster, 400);
+    expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(new Set(['32']));
+  });
+
+  it('is told in words of Kubernetes as long as it cannot be proven', () => {
+    const cluster = bear();
+    cluster.change({ config: { databases: '32' } });
+    cluster.reconcile(checkPlan(cluster));
+    cluster.trials.current = { ...cluster.trials.current!, message: 'No node takes it.' };
+    const { status } = cluster.reconcile(checkPlan(cluster));
+    expect(status.orchestration?.message).toBe(
+      'Starts a Valkey without data with databases as wanted, to see whether it takes that. No node takes it.',
+    );
+  });
+});
+
 describe('a setting for the next start that the first pod does not start with', () => {
   const refused = () => {
     const cluster = bear();
+    cluster.trials.blind = true;
     cluster.fatalSettings.add('databases "100"');
     cluster.change({ config: { databases: '100' } });
     return { cluster, plan: settle(cluster) };

@@ -1,4 +1,5 @@
 import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
+import type { Action } from '../actions.ts';
 import { announcedSettings } from '../announced.ts';
 import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
 import { buildSettings, type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
@@ -6,8 +7,9 @@ import { type Decision, order, type PlanView, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
 import { listNames } from '../status/list-names.ts';
-import { findFatalSetting } from '../status/pod-problems.ts';
+import { findStuck } from '../status/pod-problems.ts';
 import type { Member } from '../topology.ts';
+import { askTrial, planTrial, type SettingsChange } from './trial.ts';
 
 /**
  * Settings of a running cluster (C5): tried on one node, then set on all, and only then kept for their next start. The
@@ -18,10 +20,12 @@ export function planConfig(view: PlanView): Decision | undefined {
   if (!settings) return undefined;
   const { wanted, inEffect, refusal } = settings;
   const isOver = wanted.hash === inEffect.hash || refusal || findWithdrawn(view.snapshot).has('Reconfigure');
-  const decision = isOver ? returnTo(view, inEffect, refusal) : moveOn(view, wanted, inEffect);
+  const decision = isOver ? returnTo(view, inEffect, refusal) : moveOn(view, { wanted, inEffect });
   const undo = bringBack(view, inEffect);
-  // A pod that does not start with what is in effect is waited for in vain: only other settings make it start.
-  const unblocks = view.snapshot.pods.some(({ waiting }) => findFatalSetting(waiting) !== undefined);
+  // A pod that does not start with what is in effect is waited for in vain: other settings may make it start.
+  const unblocks = view.snapshot.pods.some(
+    (pod) => pod.waiting?.container === 'valkey' && findStuck(pod) !== undefined,
+  );
   return decision && { kind: 'Reconfigure', disruptive: false, unblocks, ...decision, ...(undo && { undo }) };
 }
 
@@ -31,20 +35,37 @@ export function planRefusedConfig(view: PlanView): Decision | undefined {
   return refusal && { kind: 'Reconfigure', reason: 'ConfigRejected', message: refusal.message, held: true };
 }
 
+/** The trial of settings that nobody wants any more, or that is over. A refused one is kept: it is what is known of them. */
+export function findSpentTrial(view: PlanView): Action[] {
+  const { trial } = view.snapshot;
+  const settings = compareSettings(view);
+  const isWithdrawn = findWithdrawn(view.snapshot).has('Reconfigure');
+  const isWanted = settings && !isWithdrawn && askTrial(view, settings) === trial?.asked;
+  if (!trial || trial.deletionTimestamp || (isWanted && trial.verdict !== 'void')) return [];
+  return [{ type: 'DeleteChild', apiVersion: 'v1', kind: 'Pod', name: trial.name, uid: trial.uid }];
+}
+
 /** What follows from the memory limit grows only when every pod has it, and shrinks before any has less. */
 function withMemoryAtHand(spec: EffectiveClusterSpec, { good }: PlanView['roll']): EffectiveClusterSpec {
   const limit = ({ resources }: EffectiveClusterSpec) => parseQuantity(resources.limits?.memory ?? '') ?? Infinity;
   return limit(good) < limit(spec) ? { ...spec, resources: good.resources } : spec;
 }
 
-function compareSettings({ snapshot, topology, roll }: PlanView) {
+function compareSettings(view: PlanView) {
+  const { snapshot, topology, roll } = view;
   const inEffect = settingsInEffect(snapshot);
   if (!topology.formed || !inEffect) return undefined;
   const wanted = buildSettings(withMemoryAtHand(snapshot.spec, roll), announcedSettings(snapshot));
   const refusal =
     wanted.hash === inEffect.hash
       ? undefined
-      : findRefusal({ wanted, inEffect, spec: snapshot.spec, members: topology.members });
+      : findRefusal({
+          wanted,
+          inEffect,
+          spec: snapshot.spec,
+          members: topology.members,
+          trial: snapshot.trial?.asked === askTrial(view, { wanted, inEffect }) ? snapshot.trial : undefined,
+        });
   return { wanted, inEffect, refusal };
 }
 
@@ -54,7 +75,10 @@ const TRY: Step = { name: 'Try on one node', number: 1, ...limits };
 const APPLY: Step = { name: 'Apply on every node', number: 2, ...limits };
 const KEEP: Step = { name: 'Keep for the next start', number: 3, ...limits };
 
-function moveOn({ topology: { members } }: PlanView, wanted: NodeSettings, inEffect: NodeSettings): Decision {
+function moveOn(view: PlanView, { wanted, inEffect }: SettingsChange): Decision {
+  const { members } = view.topology;
+  const trial = planTrial(view, { wanted, inEffect });
+  if (trial) return { step: TRY, ...trial };
   const changes = describeSettingChanges(inEffect, wanted);
   const others = members.filter(({ report }) => report.config.runningHash !== wanted.hash);
   if (others.length === members.length) {

@@ -7,6 +7,7 @@ import { compareChild, type Drift, type Refused } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import { isBarred } from '../roll/version-step.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
+import { findSpentTrial } from './config.ts';
 import { recoverSettings } from './lost-settings.ts';
 import { findBroken } from './roll-failure.ts';
 
@@ -41,6 +42,7 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined): Upke
       ...(issued[0] ?? []),
       ...applied.filter((action) => !isStatefulSet(action)),
       ...findSurplusServices(children, snapshot),
+      ...findSpentTrial(view),
     ],
     issued[1] ?? [],
     applied.filter(isStatefulSet),

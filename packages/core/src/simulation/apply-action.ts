@@ -13,12 +13,13 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
     case 'ApplyChild': {
       const key = `${action.object.kind}/${action.object.metadata.name}`;
       if (!cluster.refusals.take(action.object, cluster.now)) return false;
+      if (action.object.kind === 'Pod') return cluster.trials.begin(action.object);
       const metadata = { ...action.object.metadata, uid: `uid of ${key}` };
       cluster.children.set(key, { ...cluster.children.get(key), ...action.object, metadata });
       return true;
     }
     case 'DeleteChild':
-      return cluster.children.delete(`${action.kind}/${action.name}`);
+      return cluster.trials.end(action.uid) || cluster.children.delete(`${action.kind}/${action.name}`);
     case 'DeleteClaim':
       return cluster.volumes.delete(ordinalOf(action.claim));
     case 'GrowClaim':

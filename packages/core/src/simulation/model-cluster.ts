@@ -19,6 +19,7 @@ export function modelCluster(snapshot: ClusterSnapshot): SimulatedCluster {
   model.spec = spec;
   model.operator = snapshot.operator;
   model.certificates = snapshot.certificates;
+  model.trials.current = snapshot.trial;
   model.kubernetesNodes = placesOf(snapshot);
   model.upgrades.push(...structuredClone(snapshot.upgrades ?? []));
   for (const child of snapshot.children) model.children.set(`${child.kind}/${child.metadata.name}`, child);

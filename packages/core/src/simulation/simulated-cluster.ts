@@ -29,6 +29,7 @@ import { SimulatedMemory } from './simulated-memory.ts';
 import { freshIdentity, startNode } from './simulated-node.ts';
 import { moveSlots } from './simulated-moves.ts';
 import { SimulatedRefusals } from './simulated-refusals.ts';
+import { SimulatedTrials } from './simulated-trials.ts';
 import {
   giveUp,
   isRunning,
@@ -67,6 +68,7 @@ export class SimulatedCluster {
   /** The API server cannot change the resources of a pod. */
   refusesResize = false;
   readonly refusals = new SimulatedRefusals();
+  readonly trials = new SimulatedTrials();
   readonly children = new Map<string, ChildObject>();
   /** Of the operator, and what it could not do last. */
   term = 1;
@@ -160,6 +162,7 @@ export class SimulatedCluster {
       certificates: this.certificates,
       failures: this.failures,
       refusals: this.refusals.views,
+      ...(this.trials.current && { trial: this.trials.current }),
     };
   }
 
@@ -183,6 +186,7 @@ export class SimulatedCluster {
   tick(): void {
     this.now += TICK_MS;
     this.#runKubelets();
+    this.trials.tick(this.fatalSettings);
     for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken) this.#start(pod);
     // Twice: what a node hears in one round it tells in the next.
     for (let round = 0; round < 2; round += 1) this.bus.gossip(this.now);

@@ -43,7 +43,7 @@ const cannotPull: Check = ({ name, waiting }) => {
 };
 
 const doesNotStart: Check = ({ name, waiting, report }) => {
-  if (!waiting || !START_FAILURES.includes(waiting.reason) || findFatalSetting(waiting)) return undefined;
+  if (!waiting || !START_FAILURES.includes(waiting.reason) || findFatalSetting(waiting.lastWords)) return undefined;
   if (waiting.container !== 'valkey' || report?.process.version || report?.config.message) {
     return {
       reason: 'WaitingForPods',
@@ -59,7 +59,7 @@ const doesNotStart: Check = ({ name, waiting, report }) => {
 const rejectsSettings: Check = ({ name, report, waiting }, { spec }) => {
   const gate = report?.process.gate;
   const message =
-    findFatalSetting(waiting) ||
+    findFatalSetting(waiting?.lastWords) ||
     report?.config.message ||
     (gate?.reason === 'CONFIGURATION_INVALID' ? gate.message : '');
   if (!message) return undefined;
@@ -79,8 +79,8 @@ function suggestSetting(refusal: string, tag: string): string {
 }
 
 /** Valkey ends on a setting that it refuses, and says in its last lines which one and why. */
-export function findFatalSetting(waiting: PodView['waiting']): string | undefined {
-  const [, setting, why] = /FATAL CONFIG FILE ERROR[^]*?>>> '(.*)'\n(.*)/.exec(waiting?.lastWords ?? '') ?? [];
+export function findFatalSetting(lastWords = ''): string | undefined {
+  const [, setting, why] = /FATAL CONFIG FILE ERROR[^]*?>>> '(.*)'\n(.*)/.exec(lastWords) ?? [];
   return setting && `${setting} (${why})`;
 }
 

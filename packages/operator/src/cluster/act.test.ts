@@ -40,6 +40,7 @@ function aWorld({ outcome = { outcome: { case: 'done', value: {} } } }: { outcom
     caches: {
       children: new Map(),
       clusters: { get: () => undefined } as never,
+      pods: { get: () => undefined } as never,
       secrets: { get: (ref: { name: string }) => api.get(`/api/v1/namespaces/apps/secrets/${ref.name}`) } as never,
     },
     sessions: {

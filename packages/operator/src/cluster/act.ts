@@ -28,7 +28,7 @@ import { resizePod } from './resize-pod.ts';
 export interface ActContext {
   /** Writes only while the term is valid. */
   client: KubeClient;
-  caches: Pick<Caches, 'children' | 'clusters' | 'secrets'>;
+  caches: Pick<Caches, 'children' | 'clusters' | 'pods' | 'secrets'>;
   sessions: Pick<Sessions, 'whenOpen'>;
   pace: CommandPace;
   authorities: Pick<Authorities, 'issueIntermediate' | 'issueSidecarCertificate'>;
@@ -161,7 +161,7 @@ async function applyChild(
       throw error;
     });
   refusals.clear(cluster, object);
-  const cache = caches.children.get(object.kind);
+  const cache = object.kind === pods.kind ? caches.pods : caches.children.get(object.kind);
   if (cache) await whenSeen(cache, written);
 }
 

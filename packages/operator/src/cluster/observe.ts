@@ -32,6 +32,7 @@ import { viewCertificate } from '../certificates/certificate-view.ts';
 import type { ReportBook } from '../wire/report-book.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { findNamesakes } from './namesakes.ts';
+import { isTrial, viewTrial } from './trial-view.ts';
 import type { RefusalBook } from './refusal-book.ts';
 import type { RepairBook } from './repair-book.ts';
 import { ordinalOf, viewPod, withoutUndefined } from './pod-view.ts';
@@ -59,6 +60,8 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
   const spec = withUpgradedImage(resolved, detail?.status);
   const own = <T extends KubeObject>(cache: ClusterCache<T>) =>
     cache.byIndex('cluster', name).filter((object) => object.metadata.namespace === namespace);
+  const pods = own(caches.pods);
+  const trial = pods.find((pod) => isTrial(pod) && isControlledBy(pod, cluster));
   const labelled = [...caches.children.values()].flatMap(own) as ChildObject[];
   const namesakes = await findNamesakes(client, { cluster, spec, operator }, labelled);
   return {
@@ -69,7 +72,12 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
     upgrades: caches.upgrades.byIndex('cluster', name).filter(({ metadata }) => metadata.namespace === namespace),
     operator,
     children: [...labelled, ...namesakes],
-    pods: viewPods(context, cluster, own(caches.pods)),
+    pods: viewPods(
+      context,
+      cluster,
+      pods.filter((pod) => !isTrial(pod)),
+    ),
+    ...(trial && { trial: viewTrial(trial) }),
     claims: await viewClaims(client, own(caches.claims).map(viewClaim), spec),
     kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
     repairs: context.repairs.view(`${namespace}/${name}`),

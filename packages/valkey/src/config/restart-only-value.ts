@@ -1,7 +1,7 @@
 /**
  * What can be said of a value that no running node can try, because the setting takes a restart. There are few such
- * settings that users may give, and Valkey's rules for them are simple; a value that passes here and is refused all the
- * same stops the roll at its first pod.
+ * settings that users may give, and Valkey's rules for them are simple; a value that passes here is proven by a Valkey of its own
+ * before any node hears of it.
  */
 export function checkRestartOnlyValue(name: string, value: string): string | undefined {
   const rule = rules[name.toLowerCase()];

@@ -1,0 +1,77 @@
+import { annotations, type EffectiveClusterSpec, labels, managedBy, type ValkeyCluster } from '@valkey-operator/api';
+import type { ChildObject } from '../snapshot.ts';
+import { childMetadata } from './metadata.ts';
+import { childNames } from './names.ts';
+import { imagePullSecrets, RESTRICTED } from './pod-template.ts';
+import type { NodeSettings } from './settings.ts';
+import { formatImage } from './template-parts.ts';
+
+/** By the label component: a pod of the cluster that is no node of it. */
+export const TRIAL = 'trial';
+
+/** What a trial is of. Another one of the same pod would say the same. */
+export function nameTrial({ hash }: NodeSettings, { valkeyImage }: EffectiveClusterSpec): string {
+  return `${hash} ${formatImage(valkeyImage)}`;
+}
+
+/**
+ * A Valkey of its own that is started with settings, as the nodes would be: of the same image and with the same limit, but
+ * without data, sidecar or network. It has none of the labels that Services and the disruption budget select by.
+ */
+export function buildTrialPod(cluster: ValkeyCluster, spec: EffectiveClusterSpec, settings: NodeSettings): ChildObject {
+  const { name } = cluster.metadata;
+  const metadata = childMetadata({ ...cluster, spec }, childNames(name).trial);
+  const { nodeSelector, tolerations, nodeAffinity, priorityClassName } = spec;
+  const memory = spec.resources.limits?.memory;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...metadata,
+      labels: { ...spec.labels, [labels.cr]: name, [labels.component]: TRIAL, [labels.managedBy]: managedBy },
+      annotations: { ...metadata.annotations, [annotations.applied]: nameTrial(settings, spec) },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 0,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...spec.securityContext },
+      ...imagePullSecrets(spec),
+      ...(nodeSelector && { nodeSelector }),
+      ...(tolerations && { tolerations }),
+      ...(priorityClassName && { priorityClassName }),
+      ...(nodeAffinity && { affinity: { nodeAffinity } }),
+      containers: [
+        {
+          name: 'valkey',
+          image: formatImage(spec.valkeyImage),
+          imagePullPolicy: spec.valkeyImage.pullPolicy,
+          command: ['valkey-server', ...startArguments(settings)],
+          env: [{ name: 'LC_ALL', value: 'C' }],
+          workingDir: '/data',
+          // Who refuses its settings has ended long before. The command only has to be there in every image of Valkey.
+          readinessProbe: {
+            exec: { command: ['valkey-server', '--version'] },
+            initialDelaySeconds: SURVIVED_SECONDS,
+            periodSeconds: 1,
+            timeoutSeconds: 5,
+          },
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+          resources: { requests: { cpu: '20m', memory: '32Mi' }, ...(memory !== undefined && { limits: { memory } }) },
+          securityContext: RESTRICTED,
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        },
+      ],
+      volumes: [{ name: 'data', emptyDir: { sizeLimit: '64Mi' } }],
+    },
+  };
+}
+
+const SURVIVED_SECONDS = 3;
+
+/** Given one by one, as Valkey itself would read them from its file. */
+function startArguments({ settings }: NodeSettings): string[] {
+  const own = { bind: '127.0.0.1', 'cluster-enabled': 'yes' };
+  return Object.entries({ ...settings, ...own }).flatMap(([name, value]) => [`--${name}`, value]);
+}

@@ -1,0 +1,48 @@
+import { classifySetting, parseVersion } from '@valkey-operator/valkey';
+import type { NodeSettings } from '../builders/settings.ts';
+import { buildTrialPod, nameTrial } from '../builders/trial-pod.ts';
+import type { Decision, PlanView } from '../decision.ts';
+import { RETRY_MS } from '../drift.ts';
+
+/** Settings as they are, and as they shall be. */
+export interface SettingsChange {
+  readonly wanted: NodeSettings;
+  readonly inEffect: NodeSettings;
+}
+
+/**
+ * No running node can try what only a start of Valkey reads (C5). So a Valkey of its own is started with it, and a node hears of
+ * the settings only when that one lives.
+ */
+export function planTrial(view: PlanView, change: SettingsChange): Decision | undefined {
+  const { cluster, trial } = view.snapshot;
+  const asked = askTrial(view, change);
+  if (asked === undefined || (trial?.asked === asked && trial.verdict === 'accepted')) return undefined;
+  const message = `Starts a Valkey without data with ${listRestartOnly(view, change).join(', ')} as wanted, to see whether it takes that.`;
+  if (trial) return { reason: 'Reconfiguring', message: trial.message ? `${message} ${trial.message}` : message };
+  const object = buildTrialPod(cluster, view.roll.good, change.wanted);
+  const stages: Decision['stages'] = [[{ type: 'ApplyChild', object }]];
+  const refusal = view.snapshot.refusals?.find(
+    ({ child, wish }) => child === `Pod ${object.metadata.name}` && wish === asked,
+  );
+  if (!refusal) return { reason: 'Reconfiguring', message, stages };
+  const isDue = view.snapshot.now - refusal.lastAt >= RETRY_MS;
+  const told = `${message} The API server refuses ${refusal.child}: ${refusal.message}.`;
+  return { reason: 'ChildRefused', message: told, ...(isDue && { stages }) };
+}
+
+/** Which trial these settings need; none when nothing of them takes a start, or when a node has them already. */
+export function askTrial(view: PlanView, change: SettingsChange): string | undefined {
+  const { members } = view.topology;
+  const isKnown = members.some(({ report }) => report.config.runningHash === change.wanted.hash);
+  if (isKnown || listRestartOnly(view, change).length === 0) return undefined;
+  return nameTrial(change.wanted, view.roll.good);
+}
+
+function listRestartOnly({ topology }: PlanView, { wanted, inEffect }: SettingsChange): string[] {
+  const versions = topology.members.flatMap(({ report }) => parseVersion(report.process.version ?? '') ?? []);
+  return Object.entries(wanted.settings)
+    .filter(([name, value]) => inEffect.settings[name] !== value)
+    .map(([name]) => name)
+    .filter((name) => versions.some((version) => classifySetting(version, name) === 'immutable'));
+}

@@ -1,0 +1,56 @@
+import { annotations } from '@valkey-operator/api';
+import type { Pod } from '@valkey-operator/kube';
+import { describe, expect, it } from 'vitest';
+import { aPod } from '../testing/builders.ts';
+import { viewTrial } from './trial-view.ts';
+
+type State = NonNullable<NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]['state']>;
+
+/** A pod on which settings are proven, whose Valkey is in this state. */
+function view(state: State, ready = false, phase = 'Running') {
+  const status = {
+    phase,
+    containerStatuses: [{ name: 'valkey', ready, state, image: '', imageID: '', restartCount: 0 }],
+  };
+  const pod = aPod('demo-trial', { status });
+  pod.metadata.annotations = { [annotations.applied]: 'hash image' };
+  const { verdict, message, asked } = viewTrial(pod);
+  expect(asked).toBe('hash image');
+  return { verdict, message };
+}
+
+const ended = (exitCode: number, message?: string, reason = 'Error') =>
+  view({ terminated: { exitCode, reason, ...(message !== undefined && { message }) } }, false, 'Failed');
+
+describe('settings on a Valkey of its own', () => {
+  it('are taken when it lives after a while, by the clock of its kubelet', () => {
+    expect(view({ running: {} })).toEqual({ verdict: 'unknown', message: '' });
+    expect(view({ running: {} }, true)).toEqual({ verdict: 'accepted', message: '' });
+  });
+
+  it('are refused in its words when it gives up', () => {
+    const words =
+      '\n*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***\nReading the configuration file, at line 6\n>>> \'io-threads "200"\'\nargument must be between 1 and 128 inclusive\n';
+    expect(ended(1, words)).toEqual({
+      verdict: 'refused',
+      message: 'io-threads "200" (argument must be between 1 and 128 inclusive)',
+    });
+    expect(ended(1, '1:M # Failed listening on port 6379 (tcp), aborting.\n')).toEqual({
+      verdict: 'refused',
+      message: '1:M # Failed listening on port 6379 (tcp), aborting.',
+    });
+    expect(ended(139)).toEqual({ verdict: 'refused', message: 'it ends without a word' });
+    expect(ended(137, undefined, 'OOMKilled')).toMatchObject({ verdict: 'refused' });
+  });
+
+  it.each([0, 137, 143])('are not judged when somebody else ends it (%i)', (exitCode) => {
+    expect(ended(exitCode)).toEqual({ verdict: 'void', message: '' });
+  });
+
+  it('are not judged as long as it cannot start', () => {
+    expect(view({ waiting: { reason: 'ImagePullBackOff', message: 'no such host' } }, false, 'Pending')).toEqual({
+      verdict: 'unknown',
+      message: 'container valkey does not start (ImagePullBackOff: no such host)',
+    });
+  });
+});
