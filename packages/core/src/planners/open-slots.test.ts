@@ -1,6 +1,8 @@
+import { annotations } from '@valkey-operator/api';
 import { SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import type { PlanView } from '../decision.ts';
+import { planCluster } from '../plan.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { bear } from '../testing/settle.ts';
 import { viewSnapshot } from '../testing/view.ts';
@@ -49,6 +51,18 @@ describe('a slot that was left half moved', () => {
 
   it('is finished', () => {
     expect(ordersOf(view)).toContain('moveSlots');
+  });
+
+  it('is finished also during a pause, but not where nobody has begun to move any: that is for the person who has', () => {
+    const { cluster, ...rest } = view.snapshot;
+    const metadata = { ...cluster.metadata, annotations: { [annotations.paused]: 'true' } };
+    const { orchestration: _, ...told } = cluster.status!;
+    const commands = (status: typeof cluster.status) =>
+      planCluster({ ...rest, cluster: { ...cluster, metadata, status } })
+        .stages.flat()
+        .flatMap((action) => (action.type === 'CommandNode' ? [action.command.do] : []));
+    expect(commands(cluster.status)).toContain('moveSlots');
+    expect(commands(told)).toEqual([]);
   });
 
   it('does not wait for one whose target gets no slots yet', () => {

@@ -1,7 +1,9 @@
 import { type SlotMove, SlotSet } from '@valkey-operator/valkey';
 import type { NodeAction } from '../actions.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
+import { recallBegun } from '../orchestration/begun.ts';
 import { nameOf } from '../quorum.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
 import { listNames } from '../status/list-names.ts';
 import type { Member, SilentNode, Topology } from '../topology.ts';
 import { keepOneWay } from './one-way.ts';
@@ -28,7 +30,7 @@ const OVER: Verdict = {};
  * places, so it is finished, wherever it was on its way to; should it not belong there, it is moved on afterwards. Only where
  * the other end does not exist any more it is closed as it is. While an end may still come back nothing is done.
  */
-export function planOpenSlots({ topology }: PlanView): Decision | undefined {
+export function planOpenSlots({ topology, snapshot }: PlanView): Decision | undefined {
   const open = findOpenSlots(topology);
   if (open.length === 0) return undefined;
   const verdicts = open.map((each) => ({ ...each, verdict: judge(topology, each) }));
@@ -44,7 +46,13 @@ export function planOpenSlots({ topology }: PlanView): Decision | undefined {
     message: `Slots ${slots} were left half moved; that is put right first${waits}.${describeWaiting(topology, wanted)}`,
     stages: stagesOf([...moves.flatMap((move) => finish(topology, move)), ...close(over)]),
     wakeAfterMs: 1000,
+    // What a person moves by hand is left to that person during a pause; what we have begun is not.
+    ...(isMoving(snapshot) && { committed: 'A slot must not stay half moved.' }),
   };
+}
+
+function isMoving(snapshot: ClusterSnapshot): boolean {
+  return recallBegun(snapshot).some(({ kind }) => kind === 'ScaleOut' || kind === 'ScaleIn');
 }
 
 function finish(topology: Topology, move: SlotMove): NodeAction[] {
