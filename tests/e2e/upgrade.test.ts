@@ -108,6 +108,27 @@ describe('a roll', () => {
   });
 });
 
+describe('a ValkeyUpgrade to an image that never gets ready', () => {
+  test('costs one replica, is taken back, and says why', async () => {
+    await cluster.apply({ ...kept, ...image('9.1') });
+    await cluster.waitUntilAtRest();
+    const before = await uids(cluster);
+    await underLoad(cluster, {
+      fault: () => askFor('vain', '9.98'),
+      heal: async () => {
+        await expect.poll(async () => (await findUpgrade('vain'))?.status?.phase, POLL).toBe('RolledBack');
+        await cluster.waitUntilReady();
+      },
+    });
+    const { conditions, shards } = (await findUpgrade('vain'))!.status!;
+    expect(conditions?.[0]?.message).toMatch(/^Goes back: pod climb-\d.*(ErrImagePull|ImagePullBackOff).*image before/);
+    expect(shards?.map(({ step }) => step)).toEqual(['RolledBack', 'RolledBack', 'RolledBack']);
+    expect(await versions(cluster)).toEqual([line('9.1')]);
+    expect((await uids(cluster)).filter((uid) => !before.includes(uid))).toHaveLength(1);
+    await client.delete(valkeyUpgrades, { namespace, name: 'vain' });
+  });
+});
+
 describe('without a restart', () => {
   test('pods take labels and other resources', async () => {
     const before = await uids(cluster);

@@ -202,6 +202,19 @@ describe('a change of size that is cancelled', () => {
     expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
   });
 
+  it.each(['9.1', '8.1'])('to more shards on Valkey %s keeps one that has slots, and leaves none open', (tag) => {
+    const cluster = bear({ spec: { valkeyImage: image(tag) } });
+    cluster.change({ masterCount: 4 });
+    until(cluster, () => cluster.primaries.length === 4);
+    cluster.annotate('cancel');
+    const plan = settle(cluster, 300);
+    expect(condition(plan, 'Progressing')).toMatchObject({ reason: 'Cancelled' });
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(size(cluster)).toEqual({ pods: 8, shards: 4 });
+    expect(cluster.nodes.flatMap((node) => [...node.importing, ...node.migrating])).toEqual([]);
+    expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
+  });
+
   it('to fewer shards gives the slots back', () => {
     const cluster = bear({ shards: 4 });
     cluster.change({ masterCount: 3 });
