@@ -220,12 +220,22 @@ describe('what somebody changes behind the back of the operator', () => {
 
   test('by CONFIG SET is noticed within a minute or so, put back, and told', async () => {
     const [node] = await cluster.primaries();
-    await call(node!.ip, ['CONFIG', 'SET', 'maxmemory-policy', 'noeviction', 'cluster-allow-replica-migration', 'yes']);
+    await call(node!.ip, [
+      'CONFIG',
+      'SET',
+      'maxmemory-policy',
+      'noeviction',
+      'cluster-allow-replica-migration',
+      'yes',
+      'lfu-log-factor',
+      '7',
+    ]);
     await expect
       .poll(() => drift(), { timeout: 90_000, interval: 250 })
       .toContain(`Valkey in pod ${node!.pod}: maxmemory-policy is noeviction, should be volatile-ttl`);
     await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('volatile-ttl'));
     expect(await running('cluster-allow-replica-migration')).toEqual(everywhere('no'));
+    expect(await running('lfu-log-factor')).toEqual(everywhere('10'));
     expect(await lives()).toEqual(livesBefore);
   });
 

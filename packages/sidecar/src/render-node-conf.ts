@@ -62,12 +62,6 @@ export function renderNodeConf({ settings }: NodeSettings, environment: Environm
   return { opening: CONF_OPENING, rest: `${paths.data}"\n${body}${repeated.join('')}` };
 }
 
-/** What the sidecar sets for its node beside the settings of the spec. */
-export function listOwnedDirectives(environment: Environment): string[] {
-  const first = { 'shutdown-on-sigterm': '', 'cluster-manual-failover-timeout': '' };
-  return Object.keys({ ...defaults, ...ownedDirectives(environment), ...first });
-}
-
 export function nodeTimeoutMs({ settings }: NodeSettings): number {
   const given = Number(settings['cluster-node-timeout'] ?? defaults['cluster-node-timeout']);
   return Number.isFinite(given) && given > 0 ? given : Number(defaults['cluster-node-timeout']);

@@ -14,7 +14,6 @@ import { rememberMembership } from './membership.ts';
 import { MemoryFiles } from './node-memory.ts';
 import { readNodeTimeoutMs } from './node-timeout.ts';
 import { paths } from './paths.ts';
-import { listOwnedDirectives } from './render-node-conf.ts';
 import { SettingsInEffect } from './settings-in-effect.ts';
 import { ensureFifo } from './start-gate/fifo.ts';
 import { askPeers } from './start-gate/peers.ts';
@@ -49,7 +48,7 @@ export async function runSidecar(environment: Environment, log: Log, ended: Abor
       await settingsInEffect.noteFirstAnswer((...args) => connection.call(args, { timeoutMs: CONNECT_TIMEOUT_MS }));
     },
   });
-  const settingsInEffect = new SettingsInEffect({ node: watch, memory, owned: listOwnedDirectives(environment) });
+  const settingsInEffect = new SettingsInEffect({ node: watch, memory });
   const gate = new StartGate({
     paths,
     askPeers,

@@ -15,11 +15,16 @@ function aValkey() {
     databases: '16',
     port: '6379',
     hz: '10',
+    'repl-backlog-size': '10485760',
+    requirepass: '',
+    loglevel: 'notice',
+    'slave-priority': '100',
+    'cluster-node-timeout': '5000',
   };
   const commands: string[] = [];
   const call = async (...[, verb, ...words]: string[]): Promise<RespValue> => {
     commands.push([verb, ...words].join(' '));
-    if (verb === 'GET') return new Map(words.flatMap((name) => (name in values ? [[name, values[name]!]] : [])));
+    if (verb === 'GET') return new Map(Object.entries(values));
     const pairs = words.flatMap((name, at) => (at % 2 === 0 ? [[name, words[at + 1]!] as const] : []));
     for (const [name, value] of pairs) {
       if (value === 'bad') throw new ValkeyError(`ERR CONFIG SET failed (possibly related to argument '${name}')`);
@@ -39,7 +44,7 @@ async function start() {
       memory.current = { ...memory.current, ...change };
     },
   };
-  const settings = new SettingsInEffect({ node: valkey.node, memory, owned: ['port', 'cluster-node-timeout'] });
+  const settings = new SettingsInEffect({ node: valkey.node, memory });
   await settings.noteFirstAnswer(valkey.node.call);
   return { ...valkey, settings };
 }
@@ -114,6 +119,47 @@ describe('whatever changes', () => {
 });
 
 describe('what somebody else has set', () => {
+  it('is told although no spec names it, and put back; a secret is told to nobody', async () => {
+    const { settings, values } = await start();
+    const right = { ...values };
+    Object.assign(values, { 'repl-backlog-size': '1', requirepass: 'hunter2' });
+    await settings.look();
+    expect(settings.report.drift).toEqual([
+      { name: 'repl-backlog-size', is: '1', should: '10485760' },
+      { name: 'requirepass', is: '(secret)', should: '' },
+    ]);
+    await settings.put(before);
+    expect(values).toEqual(right);
+  });
+
+  it('that is a secret is never written anywhere, whatever else is refused', async () => {
+    const { settings, values, sets } = await start();
+    values['requirepass'] = 'hunter2';
+    expect(await settings.put({ hash: 'h2', settings: { ...before.settings, hz: '9999' } })).toContain(
+      'makes 500 of it',
+    );
+    expect(sets().join()).not.toContain('secret');
+    values['requirepass'] = 'hunter2';
+    await settings.put({ hash: 'h3', settings: before.settings });
+    expect(values['requirepass']).toBe('');
+  });
+
+  it('is left alone where it only serves to look closer, where the sidecar sets it itself, and under an old name', async () => {
+    const { settings, values, sets } = await start();
+    Object.assign(values, { loglevel: 'debug', 'cluster-node-timeout': '500', 'slave-priority': '1' });
+    await settings.look();
+    expect(settings.report.drift).toEqual([]);
+    await settings.put(before);
+    expect(sets()).toEqual([]);
+  });
+
+  it('is not taken for what should be when other settings are put into effect before anybody has looked', async () => {
+    const { settings, values } = await start();
+    values['repl-backlog-size'] = '1';
+    await settings.put({ hash: 'h2', settings: { ...before.settings, hz: '20' } });
+    expect(values['repl-backlog-size']).toBe('10485760');
+  });
+
   it('is told with what it should be, and put back with the settings, owned ones too', async () => {
     const { settings, values, sets } = await start();
     Object.assign(values, { maxmemory: '1', port: '7' });

@@ -1,8 +1,6 @@
 import {
   canSetLive,
   defaultOfSetting,
-  expectMap,
-  expectText,
   isSameValue,
   parseVersion,
   type RespValue,
@@ -12,21 +10,17 @@ import {
 import type { Node } from './commands/effect.ts';
 import type { MemoryFiles } from './node-memory.ts';
 import type { NodeSettings } from './settings.ts';
+import { HIDDEN, readValues, type Values } from './watched-settings.ts';
 
 type Call = (...args: string[]) => Promise<RespValue>;
-type Values = Readonly<Record<string, string>>;
 
 export interface SettingsInEffectOptions {
   readonly node: Pick<Node, 'call' | 'refresh'>;
   readonly memory: Pick<MemoryFiles, 'current' | 'update'>;
-  /** Directives that are not in the settings but belong to the node: they are watched, and put back, with them. */
-  readonly owned: readonly string[];
 }
 
 /** Reports may be made in quick succession; so often it is worth asking whether somebody has changed a setting. */
 const LOOK_AGAIN_MS = 10_000;
-/** The sidecar itself makes it short for a moment (short-rejoin.ts). */
-const RESTLESS = 'cluster-node-timeout';
 
 /**
  * What Valkey runs with, as opposed to what lies on disk: the kubelet brings a changed ConfigMap up to a minute later, and
@@ -34,7 +28,6 @@ const RESTLESS = 'cluster-node-timeout';
  */
 export class SettingsInEffect {
   readonly #options: SettingsInEffectOptions;
-  readonly #owned: readonly string[];
   readonly #call: Call;
   #drift: { name: string; is: string; should: string }[] = [];
   #lookedAt = 0;
@@ -42,7 +35,6 @@ export class SettingsInEffect {
   constructor(options: SettingsInEffectOptions) {
     this.#options = options;
     this.#call = (...args) => options.node.call(...args);
-    this.#owned = options.owned.filter((name) => name !== RESTLESS);
   }
 
   /** For the report. */
@@ -62,8 +54,8 @@ export class SettingsInEffect {
     const { memory } = this.#options;
     const { running } = memory.current;
     if (!running || running.values) return;
-    const values = await readValues(call, this.#namesOf(running));
-    await memory.update({ running: { ...running, values } });
+    const values = await readValues(call, Object.keys(running.settings));
+    await memory.update({ running: { ...running, values: withoutHidden(values) } });
   }
 
   /** Whether somebody has changed something; asks Valkey only now and then. */
@@ -82,7 +74,7 @@ export class SettingsInEffect {
     const { running } = memory.current;
     const version = parseVersion((await node.refresh()).info.server.version);
     if (!version) throw new ValkeyError('ERR the version of Valkey cannot be read');
-    const names = [...new Set([...this.#namesOf(wanted), ...Object.keys(running?.settings ?? {})])];
+    const names = [...Object.keys(wanted.settings), ...Object.keys(running?.settings ?? {})];
     const before = await readValues(this.#call, names);
     const { live, restartFor } = this.#compare(version, wanted, before);
     const refusal = await trySet(this.#call, live, before);
@@ -90,9 +82,9 @@ export class SettingsInEffect {
       await memory.update({ rejected: { hash: wanted.hash, message: refusal } });
       return refusal;
     }
-    const values = await readValues(this.#call, this.#namesOf(wanted));
+    const values = await readValues(this.#call, Object.keys(wanted.settings));
     // A refusal stands until settings are taken: the operator learns of it from the report, however late.
-    await memory.update({ running: { ...wanted, values, restartFor }, rejected: undefined });
+    await memory.update({ running: { ...wanted, values: withoutHidden(values), restartFor }, rejected: undefined });
     this.#drift = [];
     return undefined;
   }
@@ -101,9 +93,9 @@ export class SettingsInEffect {
   #compare(version: ValkeyVersion, { settings }: NodeSettings, before: Values) {
     const { running } = this.#options.memory.current;
     const removed = Object.keys(running?.settings ?? {}).filter((name) => !(name in settings));
-    const own = this.#owned.filter((name) => !(name in settings));
+    const unnamed = Object.entries(before).filter(([name]) => !(name in settings));
     const wanted = new Map<string, string | undefined>([
-      ...own.map((name) => [name, running?.values?.[name] ?? before[name]] as const),
+      ...unnamed.map(([name, now]) => [name, running?.values?.[name] ?? now] as const),
       ...removed.map((name) => [name, defaultOfSetting(version, name)] as const),
       ...Object.entries(settings).map(([name, value]) => [name, [value].flat().join(' ')] as const),
     ]);
@@ -116,10 +108,6 @@ export class SettingsInEffect {
       live: Object.fromEntries(different.filter(canBeSet)) as Record<string, string>,
       restartFor: different.filter((entry) => !canBeSet(entry)).map(([name]) => name),
     };
-  }
-
-  #namesOf({ settings }: NodeSettings): string[] {
-    return [...new Set([...this.#owned, ...Object.keys(settings)])];
   }
 }
 
@@ -137,14 +125,13 @@ async function trySet(call: Call, live: Values, before: Values): Promise<string 
   const after = await readValues(call, names);
   const [other] = names.filter((name) => !isSameValue(name, after[name] ?? '', live[name] ?? ''));
   if (other === undefined) return undefined;
-  await call('CONFIG', 'SET', ...names.flatMap((name) => [name, before[name] ?? '']));
+  await call('CONFIG', 'SET', ...names.flatMap((name) => (before[name] === HIDDEN ? [] : [name, before[name] ?? ''])));
   return `Valkey makes ${after[other]} of it (possibly related to argument '${other}')`;
 }
 
-async function readValues(call: Call, names: readonly string[]): Promise<Record<string, string>> {
-  if (names.length === 0) return {};
-  const answer = expectMap(await call('CONFIG', 'GET', ...names));
-  return Object.fromEntries(Array.from(answer, ([name, value]) => [expectText(name), expectText(value)]));
+/** No secret is ever what should be. */
+function withoutHidden(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== HIDDEN));
 }
 
 function findDrift(should: Values, is: Values) {
