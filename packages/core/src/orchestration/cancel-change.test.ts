@@ -128,6 +128,11 @@ it('a restart that is cancelled leaves alone who was not restarted yet, and says
   const { message } = condition(settle(cluster), 'Progressing');
   expect(message).toContain('A restart cannot be undone');
   expect(left()).toBe(4);
+  // Without its annotation there is none that somebody would have to be told of.
+  const { cluster: resource } = cluster;
+  cluster.cluster = { ...resource, metadata: { ...resource.metadata, annotations: {} } };
+  expect(condition(settle(cluster), 'Progressing')).toMatchObject({ reason: 'Healthy' });
+  expect(left()).toBe(4);
 });
 
 describe('a setting that is cancelled', () => {

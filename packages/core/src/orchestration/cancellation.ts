@@ -51,11 +51,15 @@ export function cancel(
   };
 }
 
-/** Until somebody wishes for something else: another spec, another restart, or another upgrade. To wish less is no wish. */
+/**
+ * Until somebody wishes for something else: another spec, another restart, or another upgrade. To wish less is no wish, but
+ * without its annotation there is no restart left that could be begun again.
+ */
 export function isInForce(snapshot: ClusterSnapshot, cancelled: Cancelled): boolean {
-  const { restartAt = cancelled.restartAt, upgrade = cancelled.upgrade } = readWishes(snapshot);
+  const { restartAt, upgrade = cancelled.upgrade } = readWishes(snapshot);
   const isSameSpec = cancelled.generation === snapshot.cluster.metadata.generation;
-  return isSameSpec && cancelled.restartAt === restartAt && cancelled.upgrade === upgrade;
+  const isSameRestart = cancelled.restartAt === restartAt || (cancelled.kind !== 'Restart' && restartAt === undefined);
+  return isSameSpec && isSameRestart && cancelled.upgrade === upgrade;
 }
 
 /** What asks for changes beside the spec. */
