@@ -1,5 +1,4 @@
 import { expectText } from '@valkey-operator/valkey';
-import type { LoadProcess } from '../load/start-load.ts';
 import { layIn } from '../support/stock.ts';
 import { call, type Member, type TestCluster } from '../support/test-cluster.ts';
 import type { Bench, Measurement } from './bench.ts';
@@ -27,10 +26,7 @@ const plannedGap: Bench = {
       namespace,
       async (cluster) => {
         await testbed.progress.step('Lay in keys', async () => layIn(await cluster.primaries(), KEYS));
-        return whileWritten(
-          () => cluster.seeds(),
-          (load) => measureAll(testbed, cluster, load),
-        );
+        return measureAll(testbed, cluster);
       },
       valkey('8.1'),
     ),
@@ -48,10 +44,14 @@ const changes: Record<string, { readonly what: string; readonly make: (cluster: 
   drain: { what: 'Drain a node', make: drain },
 };
 
-async function measureAll({ progress }: Testbed, cluster: TestCluster, load: LoadProcess): Promise<Measurement> {
+async function measureAll({ progress }: Testbed, cluster: TestCluster): Promise<Measurement> {
+  // Each under a load of its own, which begins with the shards that there are: of a shard that came later it would see little.
   const measure = (what: string, change: (cluster: TestCluster) => Promise<void>) =>
     progress.step(what, async (step) => {
-      const gap = await measureGap(load, () => change(cluster));
+      const gap = await whileWritten(
+        () => cluster.seeds(),
+        (load) => measureGap(load, () => change(cluster)),
+      );
       step.note(`gap ${Math.round(gap)} ms`);
       return gap;
     });

@@ -50,8 +50,8 @@ const reshardAtomic: Bench = {
           limit: 10,
         },
         {
-          what: 'no writes to a shard for',
-          value: median(rounds.map(({ growth }) => growth.gapMs)),
+          what: 'no writes to a shard, in any round, for',
+          value: Math.max(...rounds.map(({ growth }) => growth.gapMs)),
           unit: 'ms',
           limit: 500,
         },
