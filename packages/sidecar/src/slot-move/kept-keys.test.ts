@@ -12,7 +12,7 @@ function halfMoved(answerNode: () => RespValue | undefined) {
     if (command.startsWith('EXISTS')) return state.isThere ? 1 : new ValkeyError('ASK 1 10.0.0.2:6379');
     if (command !== 'EXEC') return undefined;
     state.isThere = false;
-    return ['dump of key1', -1, 'OK'];
+    return ['dump of key1', -1, 'OK', 0];
   };
   const target = (command: string): RespValue | undefined => {
     if (command === 'INFO replication') return historyOf(state.history);
@@ -54,6 +54,55 @@ async function afterFailure(
 }
 
 const finished = ['CLUSTER SETSLOT 1 IMPORTING source', 'CLUSTER SETSLOT 1 NODE target'];
+
+/** Slot 1 with two keys; the target is killed while they move, when so many of them have left. */
+function cutShort(leftBefore: number) {
+  const state = { keys: ['key1', 'key2'], history: 'first', table: tableWith('master', '[1->-target]') };
+  const executed = ['dump of key1', -1, 'dump of key2', -1, new ValkeyError('IOERR error or timeout'), 2 - leftBefore];
+  const source = (command: string): RespValue | undefined => {
+    if (command === 'CLUSTER NODES') return state.table;
+    if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, () => state.keys.length);
+    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return state.keys;
+    const [, asked = ''] = /^EXISTS (\w+)$/.exec(command) ?? [];
+    if (asked) return state.keys.includes(asked) ? 1 : new ValkeyError('ASK 1 10.0.0.2:6379');
+    if (command !== 'EXEC') return undefined;
+    state.keys.splice(0, leftBefore);
+    return executed;
+  };
+  const target = (command: string) => (command === 'INFO replication' ? historyOf(state.history) : undefined);
+  return { state, source, target };
+}
+
+describe('a move that was cut short', () => {
+  it.each([
+    ['no key if none has left: what is missing now was deleted', 0, []],
+    ['only the key that has left: the other was deleted', 1, RESTORED],
+    ['both keys if both have left', 2, [...RESTORED, 'ASKING', 'RESTORE key2 0 dump of key2 ABSTTL']],
+  ])('brings to the successor of its target %s', async (_what, leftBefore, brought) => {
+    const script = cutShort(leftBefore);
+    await moving(script, async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      expect(mover.progress?.message).toContain('does not answer');
+      // A client deletes what is there, then a replica of the target takes over.
+      Object.assign(script.state, { keys: [], history: 'second' });
+      seen.target.splice(0);
+      mover.begin({ ...order, target: { ...order.target, nodeId: 'successor' } }, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(seen.target.slice(1, -1)).toEqual(brought);
+    });
+  });
+
+  it('brings back only what has left when its slot is closed', async () => {
+    await moving(cutShort(1), async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      seen.source.splice(0);
+      await mover.bringBack([1]);
+      expect(seen.source).toEqual(RESTORED);
+    });
+  });
+});
 
 describe('a key that has left', () => {
   it('is not brought again to the target that has it: who misses it there has deleted it', async () => {

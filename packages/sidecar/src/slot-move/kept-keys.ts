@@ -69,7 +69,7 @@ export async function readHistory(node: Connection): Promise<string> {
 }
 
 /** Of a slot that is open the source answers for the keys that it has, and sends clients elsewhere for the others. */
-async function isThere(source: Connection, name: Buffer): Promise<boolean> {
+export async function isThere(source: Connection, name: Buffer): Promise<boolean> {
   try {
     return (await source.call(['EXISTS', name])) === 1;
   } catch (error) {

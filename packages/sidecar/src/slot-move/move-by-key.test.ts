@@ -5,23 +5,27 @@ import { anOrder, countEach, moving, WAIT } from '../testing/moving.ts';
 /** One key in each slot, until it is moved. What is moved is asked for and executed in one transaction. */
 function keyedValkey(migrate: (key: string) => RespValue | undefined = () => undefined) {
   const left = new Set(['0', '1', '2', '3']);
-  let queued: string[] = [];
+  let queued: string[] | undefined;
   const execute = (command: string): RespValue => {
     if (command.startsWith('DUMP')) return `dump of ${command.slice(5)}`;
     if (command.startsWith('PEXPIRETIME')) return -1;
-    const [key = ''] = /key\d/.exec(command) ?? [];
-    const refusal = migrate(key);
-    if (refusal === undefined) left.delete(key.slice(3));
+    const keys = command.match(/key\d/g) ?? [];
+    if (command.startsWith('EXISTS')) return keys.filter((key) => left.has(key.slice(3))).length;
+    const refusal = migrate(keys[0] ?? '');
+    if (refusal === undefined) for (const key of keys) left.delete(key.slice(3));
     return refusal ?? 'OK';
   };
   return (command: string): RespValue | undefined => {
     const [name = '', , slot = ''] = command.split(' ');
+    if (queued && name !== 'EXEC') return void queued.push(command);
     if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, (each) => (left.has(`${each}`) ? 1 : 0));
     if (command.startsWith('CLUSTER GETKEYSINSLOT')) return left.has(slot) ? [`key${slot}`] : [];
     if (command.startsWith('EXISTS')) return left.has(command.slice(10)) ? 1 : new ValkeyError('ASK 1 10.0.0.2:6379');
     if (name === 'MULTI') queued = [];
-    if (['DUMP', 'PEXPIRETIME', 'MIGRATE'].includes(name)) queued.push(command);
-    return name === 'EXEC' ? queued.map(execute) : undefined;
+    if (name !== 'EXEC') return undefined;
+    const replies = queued?.map(execute);
+    queued = undefined;
+    return replies;
   };
 }
 
@@ -39,6 +43,7 @@ describe('a move key by key', () => {
         'DUMP key1',
         'PEXPIRETIME key1',
         'MIGRATE 10.0.0.2 6379  0 3000 REPLACE KEYS key1',
+        'EXISTS key1',
         'EXEC',
         'CLUSTER SETSLOT 1 NODE target',
       ]);
@@ -57,12 +62,14 @@ describe('a move key by key', () => {
   });
 
   /** As if the keys had these sizes in MiB; a batch is of one at most. */
-  const sized = (sizes: readonly number[]) => (command: string) => {
-    if (command.startsWith('CLUSTER GETKEYSINSLOT')) return sizes.map((_size, index) => `key${index}`);
-    if (!command.startsWith('EVAL_RO')) return keyedValkey()(command);
-    expect(command).toMatch(/MEMORY.*return batches \d+ key0 .* 1048576$/s);
-    return sizes.map((size) => [1, Math.round(size * 1024 * 1024)]);
-  };
+  const sized =
+    (sizes: readonly number[], valkey = keyedValkey()) =>
+    (command: string) => {
+      if (command.startsWith('CLUSTER GETKEYSINSLOT')) return sizes.map((_size, index) => `key${index}`);
+      if (!command.startsWith('EVAL_RO')) return valkey(command);
+      expect(command).toMatch(/MEMORY.*return batches \d+ key0 .* 1048576$/s);
+      return sizes.map((size) => [1, Math.round(size * 1024 * 1024)]);
+    };
 
   it('moves a large key alone, keeps none of it, and names it', async () => {
     const valkey = sized([1, 64]);
@@ -92,9 +99,10 @@ describe('a move key by key', () => {
   });
 
   it('moves the others when one has vanished before it was looked at', async () => {
+    const keyed = keyedValkey();
     const valkey = (command: string): RespValue | undefined => {
       if (command.startsWith('CLUSTER GETKEYSINSLOT')) return ['key0', 'gone', 'key2'];
-      if (!command.startsWith('EVAL_RO')) return keyedValkey()(command);
+      if (!command.startsWith('EVAL_RO')) return keyed(command);
       const others = command.includes('key') ? 'TRYAGAIN Multiple keys request' : 'ASK 1 10.0.0.2:6379';
       return command.includes('gone') ? new ValkeyError(others) : undefined;
     };

@@ -1,7 +1,7 @@
 import { expectArray, expectInteger, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 import { BATCH_BYTES, batchKeys } from './batch-keys.ts';
-import { type KeptKey, readHistory } from './kept-keys.ts';
+import { isThere, type KeptKey, readHistory } from './kept-keys.ts';
 import { MoveFailed, type MoveSlots, type MoveTools, TargetSilent } from './move.ts';
 import { Pace } from './pace.ts';
 import { ReadGarbage } from './read-garbage.ts';
@@ -160,7 +160,7 @@ async function migrate(
   }
 }
 
-/** In one transaction, so that what is kept is what leaves. */
+/** In one transaction, so that what is kept is what leaves; and no more than that: what stays clients may delete. */
 async function keepAndCall(
   source: Connection,
   command: readonly (string | Buffer)[],
@@ -171,7 +171,7 @@ async function keepAndCall(
     ['DUMP', key],
     ['PEXPIRETIME', key],
   ]);
-  const queued = [['MULTI'], ...reads, command].map((each) => source.call(each, { timeoutMs }));
+  const queued = [['MULTI'], ...reads, command, ['EXISTS', ...keys]].map((each) => source.call(each, { timeoutMs }));
   const executed = source.call(['EXEC'], { timeoutMs, binary: true });
   // What is refused when it is queued says why; that nothing is executed then does not.
   const [refusal] = (await Promise.allSettled(queued)).filter((outcome) => outcome.status === 'rejected');
@@ -180,14 +180,21 @@ async function keepAndCall(
     throw refusal.reason;
   }
   const replies = expectArray(await executed);
-  keep(
-    keys.flatMap((name, index) => {
-      const [dump, expiry] = replies.slice(2 * index, 2 * index + 2);
-      return Buffer.isBuffer(dump) ? [{ name, dump, expiresAt: Math.max(0, expectInteger(expiry)) }] : [];
-    }),
-  );
-  const outcome = replies.at(-1);
+  const [outcome, stayed] = replies.slice(-2);
+  const read = keys.flatMap((name, index) => {
+    const [dump, expiry] = replies.slice(2 * index, 2 * index + 2);
+    return Buffer.isBuffer(dump) ? [{ name, dump, expiresAt: Math.max(0, expectInteger(expiry)) }] : [];
+  });
+  keep(await findSent(source, read, expectInteger(stayed)));
   if (outcome instanceof ValkeyError) throw outcome;
+}
+
+/** As a rule all or none. Which ones is asked only of a batch that was cut short: always, it would take a fifth longer. */
+async function findSent(source: Connection, read: readonly KeptKey[], stayed: number): Promise<readonly KeptKey[]> {
+  if (stayed === 0) return read;
+  if (stayed === read.length) return [];
+  const there = await Promise.all(read.map(({ name }) => isThere(source, name)));
+  return read.filter((_key, index) => !there[index]);
 }
 
 const SHOWN_BYTES = 100;
