@@ -175,11 +175,22 @@ describe('slots', () => {
     ] as const;
     const node = new ScriptedNode({ myself: { ...primary, openSlots } });
     const back: number[] = [];
-    const close = closeSlots(node, { bringBack: async (slots) => void back.push(...slots) });
+    const close = closeSlots(node, { bringBack: async (slot) => void back.push(slot) });
     expect(await run(close, 'closeSlots', { slots: [{ start: 8, end: 9 }] })).toMatchObject(unchanged);
     await run(close, 'closeSlots', { slots: [{ start: 5, end: 6 }] });
     expect(node.commands).toEqual(['CLUSTER SETSLOT 5 STABLE']);
     // Keys that were on their way out of a slot that stays.
     expect(back).toEqual([5]);
+  });
+
+  it('stay open, and can be closed again, when what has left the one before does not come back', async () => {
+    const openSlots = [5, 7].map((slot) => ({ slot, direction: 'migrating', peer: 'other' }) as const);
+    const node = new ScriptedNode({ myself: { ...primary, openSlots } });
+    const bringBack = async () => {
+      throw new ValkeyError('OOM command not allowed');
+    };
+    const outcome = await run(closeSlots(node, { bringBack }), 'closeSlots', { slots: [{ start: 5, end: 7 }] });
+    expect(outcome).toMatchObject(failedBy(FailureReason.VALKEY_ERROR));
+    expect(node.commands).toEqual(['CLUSTER SETSLOT 5 STABLE']);
   });
 });

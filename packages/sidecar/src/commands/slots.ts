@@ -73,14 +73,19 @@ export const deleteSlots = (node: Node) =>
     await node.call(...rangeCommand('DELSLOTSRANGE', present));
   });
 
-/** One after the other: each is passed on to the replicas before it is answered. */
+/**
+ * One after the other: each is passed on to the replicas before it is answered. What has left a slot comes back as soon as that is
+ * closed, not before, because an open one sends clients elsewhere. Should that fail, the next slots are still open, and ordered again.
+ */
 export const closeSlots = (node: Node, mover: Pick<SlotMover, 'bringBack'>) =>
   handler<'closeSlots'>(async ({ slots }) => {
     const { myself } = await lookAtCluster(node);
     const wanted = toSlotSet(slots);
     const open = myself.openSlots.map(({ slot }) => slot).filter((slot) => wanted.has(slot));
-    for (const slot of open) await node.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
-    await mover.bringBack(open.filter((slot) => myself.slots.has(slot)));
+    for (const slot of open) {
+      await node.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE');
+      if (myself.slots.has(slot)) await mover.bringBack(slot);
+    }
     if (open.length === 0) return done({ unchanged: true });
   });
 

@@ -98,7 +98,7 @@ describe('a move that was cut short', () => {
       mover.begin(order, 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
       seen.source.splice(0);
-      await mover.bringBack([1]);
+      await mover.bringBack(1);
       expect(seen.source).toEqual(RESTORED);
     });
   });
@@ -148,7 +148,7 @@ describe('a key that has left', () => {
       mover.begin(order, 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
       expect(seen.target.at(-1)).toBe('CLUSTER SETSLOT 1 IMPORTING source');
-      await mover.bringBack([1]);
+      await mover.bringBack(1);
       expect(seen.source.join()).not.toContain('RESTORE');
     });
   });
@@ -163,7 +163,7 @@ describe('a key that has left', () => {
     await moving({ ...script, target }, async (mover, seen) => {
       mover.begin(order, 'source');
       await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
-      await mover.bringBack([1]);
+      await mover.bringBack(1);
       expect(seen.source.slice(-2)).toEqual(RESTORED);
     });
   });

@@ -94,9 +94,9 @@ export class SlotMover {
   }
 
   /** After a slot was closed, because the other end is gone for good. */
-  async bringBack(slots: readonly number[]): Promise<void> {
+  async bringBack(slot: number): Promise<void> {
     using source = await this.#options.openSource();
-    for (const slot of slots) await this.#kept.bringBack(source, slot);
+    await this.#kept.bringBack(source, slot);
   }
 
   /** Resolves when nothing moves any more. */
