@@ -1,7 +1,7 @@
-import { FailoverMode } from '@valkey-operator/rpc';
-import { describe, expect, it, vi } from 'vitest';
+import { FailoverMode, FailureReason } from '@valkey-operator/rpc';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { aNode } from '../testing/cluster-nodes.ts';
-import { primary, replicaOf, run, unchanged } from '../testing/run-command.ts';
+import { failedBy, primary, replicaOf, run, unchanged } from '../testing/run-command.ts';
 import { ScriptedNode } from '../testing/scripted-node.ts';
 import type { FactsChange } from '../testing/valkey-facts.ts';
 import { failover } from './failover.ts';
@@ -97,6 +97,69 @@ describe('failover', () => {
       vi.useRealTimers();
     }
     expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+  });
+
+  describe('in agreement, of a replica that lacks 100 MB', () => {
+    const FAR_BEHIND = 100_000_000;
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+    afterEach(() => void vi.useRealTimers());
+
+    /** What its primary has sent is up to the test; each time that it is asked to take over there is much more of that. */
+    function ordered(sent: number) {
+      const state = { sent, looks: 0 };
+      const node = new ScriptedNode({ myself: replicaOf('p'), link: {}, peers: [aNode('p')] }, () => {
+        state.sent = FAR_BEHIND;
+        return undefined;
+      });
+      const refresh = () => {
+        state.looks += 1;
+        return node.refresh();
+      };
+      const deadline = new AbortController();
+      const outcome = run(
+        failover({ call: node.call, view: node.view, refresh }, hearing({ askOffset: async () => state.sent })),
+        'failover',
+        { mode: FailoverMode.COORDINATED },
+        deadline.signal,
+      );
+      /** Time for it to lose its patience, and to ask again. */
+      const waitLong = async () => {
+        for (const ms of [0, 12_000]) {
+          vi.advanceTimersByTime(ms);
+          const { looks } = state;
+          await vi.waitFor(() => expect(state.looks).toBeGreaterThan(looks + 5));
+        }
+      };
+      return { node, state, deadline, outcome, waitLong };
+    }
+
+    it('is not asked for: writes would stop until it has that', async () => {
+      const { node, deadline, outcome, waitLong } = ordered(FAR_BEHIND);
+      await waitLong();
+      deadline.abort();
+      expect(await outcome).toMatchObject(failedBy(FailureReason.TIMED_OUT));
+      expect(node.commands).toEqual([]);
+    });
+
+    it('is asked for again once it has caught up, not before', async () => {
+      const { node, state, outcome, waitLong } = ordered(0);
+      await vi.waitFor(() => expect(node.commands).toHaveLength(1));
+      await waitLong();
+      expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+      state.sent = 0;
+      await vi.waitFor(() => expect(node.commands).toHaveLength(2));
+      node.show({ myself: primary });
+      expect(await outcome).toBeUndefined();
+    });
+
+    it('is over when the node has become primary after all', async () => {
+      const { node, outcome, waitLong } = ordered(0);
+      await vi.waitFor(() => expect(node.commands).toHaveLength(1));
+      await waitLong();
+      node.show({ myself: primary });
+      expect(await outcome).toBeUndefined();
+      expect(node.commands).toEqual(['CLUSTER FAILOVER']);
+    });
   });
 
   it('needs nothing on a primary', async () => {

@@ -7,11 +7,13 @@ import { isElectable } from '../electable.ts';
 import type { ClusterFacts, ValkeyFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, waitForEffect, type Node } from './effect.ts';
 
-// Valkey gives up a coordinated failover after 5 s; then it may be asked again.
+// Valkey gives up a coordinated failover after 5 s, in which nobody writes; then it may be asked again, if that would come off.
 const ASK_AGAIN_MS = 6000;
 const ELECTABLE_POLL_MS = 50;
-/** A small copy is written down by then, and the stream flows. For a large one, or one that lags behind, nobody should wait. */
+/** A small copy is written down by then, and the stream flows. For a large one, or what is still on its way, nobody should wait. */
 const PATIENCE_MS = 3000;
+/** Writes stop until the replica has this, milliseconds. With more to apply they would stop for seconds, and Valkey then give up. */
+const LAG_BYTES = 1024 * 1024;
 
 interface Others {
   readonly isElectable: typeof isElectable;
@@ -23,8 +25,12 @@ export const failover = (node: Node, others: Others = { isElectable, askOffset }
     const words = wordsOf(mode);
     const { myself } = await lookAtCluster(node);
     if (myself.role === 'primary') return done({ unchanged: true });
-    if (mode === FailoverMode.COORDINATED) await whenItComesOff(node, others, signal);
-    const ask = () => node.call('CLUSTER', 'FAILOVER', ...words);
+    const patientUntil = Date.now() + PATIENCE_MS;
+    const ask = async () => {
+      const isForced = mode !== FailoverMode.COORDINATED;
+      if (isForced || (await whenItComesOff(node, others, { patientUntil, signal })) === 'ready')
+        await node.call('CLUSTER', 'FAILOVER', ...words);
+    };
     await ask();
     await waitForEffect(node, signal, (now) => now.myself.role === 'primary', { everyMs: ASK_AGAIN_MS, push: ask });
   });
@@ -36,15 +42,21 @@ export const failover = (node: Node, others: Others = { isElectable, askOffset }
  * sends nothing after a copy until the replica says the next time how far it is, once a second: asked before, it would stop
  * writes and wait for that.
  */
-async function whenItComesOff(node: Node, others: Others, signal: AbortSignal): Promise<void> {
-  const patientUntil = Date.now() + PATIENCE_MS;
+async function whenItComesOff(
+  node: Node,
+  others: Others,
+  { patientUntil, signal }: { readonly patientUntil: number; readonly signal: AbortSignal },
+): Promise<'ready' | 'already primary'> {
   for (;;) {
     const { cluster } = await node.refresh();
+    if (cluster?.myself.role === 'primary') return 'already primary';
     if (cluster && (await others.isElectable(cluster.myself, cluster.nodes))) {
       const sent = await offsetOfPrimary(cluster, others);
       const now = await node.refresh();
-      const isReady = !isWriting(now.info) && (now.info.replication?.offset ?? 0) >= sent;
-      if (isInStep(now) && (isReady || Date.now() > patientUntil)) return;
+      const lag = sent - (now.info.replication?.offset ?? 0);
+      const isReady = !isWriting(now.info) && lag <= 0;
+      const isGoodEnough = lag < LAG_BYTES && Date.now() > patientUntil;
+      if (isInStep(now) && (isReady || isGoodEnough)) return 'ready';
     }
     await sleep(ELECTABLE_POLL_MS, undefined, { signal });
   }
