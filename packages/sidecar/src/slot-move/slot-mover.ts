@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClusterNode, expectText, parseClusterNodes, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import { exponentialBackOff, type Connection } from '@valkey-operator/valkey/connection';
+import { bringFunctions } from './bring-functions.ts';
 import { countKeys, sumKeys } from './count-keys.ts';
 import { KeptKeys } from './kept-keys.ts';
 import { moveAtomically } from './move-atomically.ts';
@@ -48,6 +49,8 @@ export class SlotMover {
   #endedAt = 0;
   /** Across orders: the one that failed because its target died does not bring them to the next. */
   readonly #kept = new KeptKeys();
+  /** Targets that have the functions that they need. */
+  readonly #equipped = new Set<string>();
   /** Notable keys of this attempt. */
   readonly #named = new Set<string>();
   #stop = new AbortController();
@@ -129,6 +132,8 @@ export class SlotMover {
     const nodes = parseClusterNodes(expectText(await source.call(['CLUSTER', 'NODES'])));
     assertAlive(nodes, order.target.nodeId);
     this.#kept.retain(findOnTheirWay(nodes));
+    if (!this.#equipped.has(order.target.nodeId)) await bringFunctions(source, () => openTarget(order.target));
+    this.#equipped.add(order.target.nodeId);
     const keys = await countKeys(source, order.slots);
     this.#update({ leftKeys: sumKeys(keys, order.slots) });
     const tools = {

@@ -11,7 +11,7 @@ export const WAIT = { timeout: 20_000 };
 async function startValkey(script: (command: string) => RespValue | undefined) {
   const commands: string[] = [];
   const valkey = new FakeValkey((command) => {
-    if (!/^(CLIENT|EVAL_RO|INFO replication|CLUSTER NODES)/.test(command)) commands.push(command);
+    if (!/^(CLIENT|EVAL_RO|INFO replication|CLUSTER NODES|FUNCTION LIST)/.test(command)) commands.push(command);
     return script(command) ?? defaultAnswer(command);
   });
   await valkey.start();
@@ -21,6 +21,7 @@ async function startValkey(script: (command: string) => RespValue | undefined) {
 function defaultAnswer(command: string): RespValue {
   if (command === 'CLUSTER NODES') return tableWith('master');
   if (command === 'INFO replication') return historyOf('first');
+  if (command === 'FUNCTION LIST') return [];
   return command.startsWith('EVAL_RO') ? [[countMeasured(command), 1]] : 'OK';
 }
 
