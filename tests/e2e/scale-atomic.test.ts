@@ -9,6 +9,7 @@ import { countStock, layIn } from '../support/stock.ts';
 import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
 import { type Outcome, underLoad } from '../support/under-load.ts';
 import { VALKEY } from './support/data-directory.ts';
+import { callFunction, loadFunction } from './support/functions.ts';
 import { describeSlots, evenly, POLL, startFrom, waitForShards } from './support/shards.ts';
 import { watchStory } from './support/watch-story.ts';
 
@@ -59,6 +60,7 @@ describe('on Valkey 9.1', () => {
     await cluster.apply({ config });
     await cluster.waitUntilReady();
     await layIn(await cluster.primaries(), STOCK);
+    await loadFunction(cluster);
   });
   afterAll(() => cluster.delete());
 
@@ -92,6 +94,7 @@ describe('on Valkey 9.1', () => {
     expect(outcome.gapMs).toBeLessThan(shortGap(outcome));
     expect(story).toMatch(/Updating +3\/4 .*ScaleOut[^]*Running +4\/4/);
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK));
+    expect(await callFunction(cluster)).toEqual([42, 42, 42, 42]);
   });
 
   test('4 shards stay 4 while their data would not fit into 3, which is said with the figures', async () => {

@@ -4,10 +4,11 @@ import { Lab } from '@valkey-operator/lab';
 import { expectArray, expectText, keySlot, type SlotSet } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { signalPodProcess } from '../support/pod-processes.ts';
-import { layIn } from '../support/stock.ts';
+import { deleteKeys, findKeys, layIn, nameKeys, setKeys } from '../support/stock.ts';
 import { call, createRestrictedNamespace, type Member, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
 import { VALKEY } from './support/data-directory.ts';
+import { callFunction, loadFunction } from './support/functions.ts';
 import { describeSlots, evenly, POLL, startFrom, waitForShards } from './support/shards.ts';
 
 /** Shards come and go under load (C2), whatever happens meanwhile: slots move key by key. */
@@ -48,6 +49,7 @@ describe('on Valkey 8.1', () => {
     await cluster.apply({ valkeyImage: { name: 'docker.io/valkey/valkey', tag: '8.1' } });
     await cluster.waitUntilReady();
     await layIn(await cluster.primaries(), STOCK);
+    await loadFunction(cluster);
   });
   afterAll(() => cluster.delete());
 
@@ -95,6 +97,7 @@ describe('on Valkey 8.1', () => {
       heal: () => waitForShards(cluster, 4),
     });
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK));
+    expect(await callFunction(cluster)).toEqual([42, 42, 42, 42]);
   });
 
   test('4 shards become 3 although the operator is killed in mid-move', async () => {
@@ -125,16 +128,23 @@ describe('on Valkey 8.1', () => {
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK));
   });
 
-  test('3 shards become 4 although the new primary is killed in mid-move, and no key is lost on its way', async () => {
+  test('3 shards become 4 although the new primary is killed in mid-move: no key is lost, no delete undone', async () => {
     await startFrom(cluster, 3);
+    const doomed = nameKeys('doomed:', STOCK);
+    await setKeys(await cluster.primaries(), doomed);
+    let deleted: string[] = [];
     await underLoad(cluster, {
       fault: async () => {
         await cluster.scaleTo(4);
         signalPodProcess((await newcomerInMidMove(cluster, 500)).podUid, VALKEY, 'SIGKILL');
+        // Until it has a successor, what was about to leave is still where it was.
+        deleted = await deleteKeys(await cluster.primaries(), doomed);
       },
       heal: () => waitForShards(cluster, 4),
     });
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK));
+    expect(deleted.length).toBeGreaterThan(STOCK / 2);
+    expect(await findKeys(await cluster.primaries(), deleted)).toEqual([]);
   });
 
   test('4 shards become 3 although a target freezes in mid-move, and wakes up when its replica has taken over', async () => {
