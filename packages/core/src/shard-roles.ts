@@ -1,11 +1,16 @@
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Expectation } from './expectation.ts';
 import { crowding } from './placement.ts';
-import type { Member, Shard } from './topology.ts';
+import type { Member, Shard, Topology } from './topology.ts';
 
 /** Kubernetes takes the highest ordinals away, whatever they are. */
 export function isDoomed({ pod }: Member, { wantedPods }: Pick<Expectation, 'wantedPods'>): boolean {
   return pod.ordinal >= wantedPods;
+}
+
+/** Pods that stay, and have not said who they are. Those that go are not waited for: they may never start. */
+export function findAwaited({ missing, wantedPods }: Pick<Topology, 'missing' | 'wantedPods'>): Topology['missing'] {
+  return missing.filter(({ ordinal }) => ordinal < wantedPods);
 }
 
 /**

@@ -78,7 +78,7 @@ export interface Topology extends Expectation {
   readonly strays: readonly Member[];
   readonly silent: readonly SilentNode[];
   /** Pods that should be members and are not, or not any more. */
-  readonly missing: readonly { readonly name: string; readonly pod: PodView | undefined }[];
+  readonly missing: readonly { readonly name: string; readonly ordinal: number; readonly pod: PodView | undefined }[];
   /** Slots that have no owner in anybody's view. */
   readonly unowned: SlotSet;
   /** Every pod that there is or should be has told, through an open session, who it is. */
@@ -200,11 +200,12 @@ function toMember(pod: PodView, now: number): Member | undefined {
 
 function findMissing({ cluster, pods }: ClusterSnapshot, { podCount }: Expectation, members: readonly Member[]) {
   const present = new Set(members.map(({ pod }) => pod.name));
-  const wanted = Array.from({ length: podCount }, (_, ordinal) => childNames(cluster.metadata.name).pod(ordinal));
-  const names = new Set([...wanted, ...pods.map(({ name }) => name)]);
-  return [...names]
-    .filter((name) => !present.has(name))
-    .map((name) => ({ name, pod: pods.find((pod) => pod.name === name) }));
+  const names = childNames(cluster.metadata.name);
+  const wanted = Array.from({ length: podCount }, (_, ordinal) => ({ name: names.pod(ordinal), ordinal }));
+  const ordinals = new Map([...wanted, ...pods].map(({ name, ordinal }) => [name, ordinal]));
+  return [...ordinals]
+    .filter(([name]) => !present.has(name))
+    .map(([name, ordinal]) => ({ name, ordinal, pod: pods.find((pod) => pod.name === name) }));
 }
 
 /** Handshakes are left out: until they end, their ids are made up. */

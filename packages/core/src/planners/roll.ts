@@ -8,6 +8,7 @@ import { refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
+import { UNHEARD } from './unheard.ts';
 
 /**
  * Brings every pod to the template that the spec asks for (C4). Runs only while the cluster is whole, so each step's health
@@ -25,9 +26,6 @@ export function planRoll(view: PlanView): Decision | undefined {
   const decision = { ...next, disruptive, kind: roll.kind, step: { ...progressOf(view, roll), name } };
   return roll.withdrawn ? { ...decision, undo: decision } : decision;
 }
-
-/** What was said a while ago is not enough to take a pod away. */
-const UNHEARD: Decision = { reason: 'WaitingForPods', message: 'Waiting until every sidecar is heard.' };
 
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
 function begin(view: PlanView, roll: Roll): Decision {

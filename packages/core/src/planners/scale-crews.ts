@@ -1,12 +1,13 @@
 import type { Action } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { crowding } from '../placement.ts';
-import { isDoomed } from '../shard-roles.ts';
+import { findAwaited, isDoomed } from '../shard-roles.ts';
 import { isServing } from '../status/health.ts';
 import type { Member, Shard, Topology } from '../topology.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
 import { attach } from './replicas.ts';
 import { cancelMoves, findRunningMoves } from './slot-moves.ts';
+import { UNHEARD } from './unheard.ts';
 
 interface Crew {
   readonly shard: Shard;
@@ -49,8 +50,12 @@ export function completeCrews({ topology }: PlanView): Decision | undefined {
   return crews.every(isComplete) ? undefined : waiting;
 }
 
-export function shrink({ topology: { observedPods = 0, wantedPods } }: PlanView): Decision | undefined {
+/** Nothing can call back a pod that goes, so that they are not needed is told by those that stay, just now. */
+export function shrink({ topology }: PlanView): Decision | undefined {
+  const { observedPods = 0, wantedPods, members } = topology;
   if (observedPods <= wantedPods) return undefined;
+  const isTold = findAwaited(topology).length === 0 && members.every(({ report }) => report.live);
+  if (!isTold) return UNHEARD;
   const message = `The pods shrink from ${observedPods} to ${wantedPods}; every shard has its replicas among those that stay.`;
   return { reason: 'OrchestrationStarted', message, pods: wantedPods };
 }

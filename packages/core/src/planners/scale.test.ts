@@ -79,6 +79,18 @@ describe('a scale-in', () => {
     expect([...kinds]).toEqual(['ScaleIn']);
   });
 
+  it('lets no pod go while one that stays is not heard, and goes on when it is', () => {
+    const cluster = bear();
+    const [primary] = cluster.primaries;
+    primary!.heard = false;
+    cluster.change({ replicasPerMaster: 0 });
+    settle(cluster, 60);
+    expect(cluster.podCount).toBe(6);
+    primary!.heard = true;
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect(cluster.podCount).toBe(3);
+  });
+
   it('lets pods go only when the primaries that stay have told themselves that they own all slots', () => {
     const snapshot = emptied();
     const [{ primary: target }] = viewSnapshot(snapshot).topology.shards as [Shard];

@@ -19,10 +19,17 @@ export function findViolations(cluster: SimulatedCluster, { stages }: Plan): str
     ...actions.flatMap((action) => {
       if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return [];
       const { replicas } = action.object['spec'] as { replicas: number };
-      return cluster.primaries
-        .filter(({ ordinal }) => ordinal >= replicas)
-        .map(({ name }) => `${name} is primary and would go`);
+      return findHarmOfShrink(cluster, replicas);
     }),
+  ];
+}
+
+/** Who goes may have the only copy of what a pod has that stays and does not say so. */
+function findHarmOfShrink({ pods, primaries, podCount }: SimulatedCluster, kept: number): string[] {
+  const heard = pods.filter((pod) => pod.ordinal < kept && pod.heard && isRunning(pod));
+  return [
+    ...primaries.filter(({ ordinal }) => ordinal >= kept).map(({ name }) => `${name} is primary and would go`),
+    ...(kept < podCount && heard.length < kept ? [`pods would go with ${heard.length} of ${kept} others heard`] : []),
   ];
 }
 
