@@ -29,6 +29,7 @@ import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
 import { nextRenewal, planCertificates, planUpkeep, type Upkeep } from './planners/upkeep.ts';
 import { deriveRoll } from './roll/roll.ts';
+import { findAwaited } from './shard-roles.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
 import { assessHealth, assessToldHealth } from './status/health.ts';
@@ -111,8 +112,8 @@ function alone({ snapshot }: PlanView, decision: Decision): Course {
 
 /** Nothing is left to do, but not everything is there yet. Who lacks a replica may get it from a shard that is being emptied. */
 function settle(view: PlanView): Decision | undefined {
-  const { leaving, missing } = view.topology;
-  const isComing = leaving.length > 0 && missing.length === 0;
+  const { topology } = view;
+  const isComing = topology.leaving.length > 0 && findAwaited(topology).length === 0;
   return assessHealth(view).shortcomings.find(({ reason }) => !isComing || reason !== 'ReplicaMissing');
 }
 

@@ -79,6 +79,16 @@ describe('a scale-in', () => {
     expect([...kinds]).toEqual(['ScaleIn']);
   });
 
+  it('does not wait for a pod that is to go and never starts', () => {
+    const cluster = bear({ shards: 4 });
+    cluster.unschedulable.add(7);
+    cluster.losePod(7);
+    settle(cluster);
+    cluster.change({ masterCount: 3 });
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    expect([cluster.pods.length, cluster.primaries.length]).toEqual([6, 3]);
+  });
+
   it('lets no pod go while one that stays is not heard, and goes on when it is', () => {
     const cluster = bear();
     const [primary] = cluster.primaries;
