@@ -3,7 +3,7 @@ import type { Decision, PlanView } from '../decision.ts';
 import { crowding } from '../placement.ts';
 import { findAwaited, isDoomed } from '../shard-roles.ts';
 import { isServing } from '../status/health.ts';
-import type { Member, Shard, Topology } from '../topology.ts';
+import { isInSync, type Member, type Shard, type Topology } from '../topology.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
 import { attach } from './replicas.ts';
 import { cancelMoves, findRunningMoves } from './slot-moves.ts';
@@ -86,13 +86,18 @@ function crewsOf(topology: Topology): Crew[] {
   }));
 }
 
-/** The survivors are exactly as many as all crews need, so where one crew lacks a member another has one too many. */
+/**
+ * The survivors are exactly as many as all crews need, so where one crew lacks a member another has one too many. None is taken
+ * from a crew that would be left with too few in sync: one that still copies, or hangs, goes before one that has all data.
+ */
 function moveSurvivor(topology: Topology, { shard: { primary }, survivors }: Crew): Decision | undefined {
-  const spare = crewsOf(topology)
-    .filter(
-      ({ shard, survivors: crew }) => topology.leaving.includes(shard) || crew.length > 1 + topology.replicasPerShard,
-    )
-    .flatMap(({ shard, survivors: crew }) => crew.filter((member) => member !== shard.primary));
+  const spare = crewsOf(topology).flatMap(({ shard, survivors: crew }) => {
+    const complete = crew.filter((member) => member === shard.primary || isInSync(member));
+    const isSpare = (member: Member) =>
+      topology.leaving.includes(shard) ||
+      complete.filter((other) => other !== member).length > topology.replicasPerShard;
+    return crew.filter((member) => member !== shard.primary && isSpare(member));
+  });
   const cost = (member: Member) => crowding(member, survivors);
   const [best] = spare.toSorted((a, b) => cost(a) - cost(b) || a.pod.ordinal - b.pod.ordinal);
   return best && attach([{ replica: best, primary }]);

@@ -3,7 +3,7 @@ import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { formatImage } from '../builders/template-parts.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import { isSettled } from '../testing/check-plan.ts';
+import { checkPlan, isSettled } from '../testing/check-plan.ts';
 import { bear, condition, settle } from '../testing/settle.ts';
 import { viewOf, viewSnapshot } from '../testing/view.ts';
 import type { Shard } from '../topology.ts';
@@ -49,6 +49,28 @@ describe('a scale-out', () => {
     }
     expect(labelledAtStart).toBe(cluster.pods.length);
     expect(new Set(cluster.pods.map((pod) => pod.labels[labels.shard])).size).toBe(size.masterCount);
+  });
+});
+
+describe('a replica that has not got all data yet', () => {
+  it.each([
+    ['for a shard that lacks one', { replicasPerMaster: 1 }],
+    ['for a new shard', { masterCount: 4, replicasPerMaster: 1 }],
+  ])('is not left alone with its primary %s', (_why, size) => {
+    const { pods } = bear({ replicas: 2 });
+    const replicas = pods.filter(({ node }) => node?.role === 'replica');
+    for (const { ordinal } of replicas) {
+      const cluster = bear({ replicas: 2 });
+      const { node } = cluster.pod(ordinal);
+      const former = node!.primaryId;
+      cluster.change(size);
+      for (let round = 0; round < 20; round += 1) {
+        if (node!.primaryId === former) node!.linkUp = false;
+        cluster.reconcile(checkPlan(cluster));
+        cluster.tick();
+      }
+      expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+    }
   });
 });
 

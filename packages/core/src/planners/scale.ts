@@ -118,20 +118,28 @@ function formShards(view: PlanView): Decision | undefined {
   return { reason: 'WaitingForSync', message: `${names} ${lacks} before it gets slots.`, stages: stagesOf(meetings) };
 }
 
-/** More shards with fewer replicas each: replicas that are too many become primaries. */
+/**
+ * More shards with fewer replicas each: replicas that are too many become primaries. Those that have all data stay, and until
+ * they are enough nobody leaves.
+ */
 function freeReplicas({ topology }: PlanView, count: number): Decision {
   const isUsable = (replica: Member) => !isDoomed(replica, topology) && !replica.pod.deletionTimestamp;
-  const spare = topology.shards.flatMap(({ replicas }) =>
+  const crews = topology.shards.map(({ replicas }) =>
     replicas
       .filter(isUsable)
-      .toSorted((a, b) => a.pod.ordinal - b.pod.ordinal)
-      .slice(topology.replicasPerShard),
+      .toSorted((a, b) => Number(isInSync(b)) - Number(isInSync(a)) || a.pod.ordinal - b.pod.ordinal),
+  );
+  const spare = crews.flatMap((crew) =>
+    crew.slice(0, topology.replicasPerShard).every(isInSync) ? crew.slice(topology.replicasPerShard) : [],
   );
   const strays = topology.strays.filter((stray) => isUsable(stray) && !hasKeys(stray));
   const freed = [...strays, ...spare].slice(0, count);
   const names = listNames(freed.map(({ pod }) => pod.name));
-  if (freed.length === 0)
-    return { reason: 'WaitingForPods', message: 'Waiting for nodes that can become the primaries of new shards.' };
+  if (freed.length === 0) {
+    const message =
+      'Waiting for nodes that can become the primaries of new shards; replicas leave theirs when those that stay are in sync.';
+    return { reason: 'WaitingForPods', message };
+  }
   const reset = (replica: Member) =>
     order(replica, { do: 'reset', hard: false }, 'OrchestrationStarted', {
       role: 'replica',

@@ -85,7 +85,12 @@ function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction)
     case 'failover':
       return findHarmOfFailover(cluster, pod, command.mode);
     case 'reset':
-      return losesKeys(cluster, pod?.node) ? [`${name} would lose its keys`] : [];
+      return [
+        ...(losesKeys(cluster, pod?.node) ? [`${name} would lose its keys`] : []),
+        ...findHarmOfLeaving(cluster, pod),
+      ];
+    case 'replicate':
+      return findHarmOfLeaving(cluster, pod);
     case 'moveSlots': {
       const target = cluster.pods.find(({ node }) => node?.id === command.target.nodeId);
       const { wantedPods } = expectedPods(cluster.snapshot(), cluster.primaries.length);
@@ -111,6 +116,16 @@ function findHarmOfFailover(cluster: SimulatedCluster, pod: SimulatedPod | undef
     ...(mode !== 'coordinated' && isAlive ? [`${pod?.name} would be promoted beside its living primary`] : []),
     ...(!isForced && !(syncedOnce && offset) ? [`${pod?.name} was never in sync and would be promoted`] : []),
   ];
+}
+
+/** The one replica that has all data of a shard does not leave it to one that has not, unless none is wanted. */
+function findHarmOfLeaving({ nodes, spec }: SimulatedCluster, pod: SimulatedPod | undefined): string[] {
+  const { node } = pod ?? {};
+  const isLed = nodes.some(({ id, role, slots }) => id === node?.primaryId && role === 'primary' && !slots.isEmpty);
+  if (!node?.linkUp || !isLed || spec.replicasPerMaster === 0) return [];
+  const siblings = nodes.filter((other) => other !== node && other.primaryId === node.primaryId);
+  const isNeeded = siblings.length > 0 && !siblings.some(({ linkUp }) => linkUp);
+  return isNeeded ? [`${pod?.name} is the only replica in sync and would leave its shard`] : [];
 }
 
 /** A replica loses nothing that its primary has. */
