@@ -32,20 +32,26 @@ const GENTLE_KEYS = 100_000;
 const AT_ONCE = { gently: 4000, quickly: 24_000 };
 
 /**
- * Slots that are not where they belong: shards that leave keep none, the others share them evenly, and what somebody has
- * moved goes back. Planned anew at each look from what is owned and what is under way, so that a move that was cut short, or a
- * spec that changed, needs no memory.
+ * What is left to move of slots that are not where they belong: shards that leave keep none, the others share them evenly, and
+ * what somebody has moved goes back. Planned anew at each look from what is owned and what is under way, so that a move that
+ * was cut short, or a spec that changed, needs no memory.
  */
-export function planMoves(view: PlanView): Decision | undefined {
+export function listMoves(view: PlanView): SlotMove[] {
   const { topology } = view;
   const { shards, leaving, newborn } = topology;
-  const running = findRunningMoves(topology);
   const owned = new Map(shards.map(({ primary, slots }) => [primary.id, slots]));
   const targets = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn].map(({ primary }) => primary.id);
-  if (targets.length === 0) return undefined;
-  const expected = applySlotMoves(owned, running);
+  if (targets.length === 0) return [];
+  const expected = applySlotMoves(owned, findRunningMoves(topology));
   const displaced = findDisplaced(view);
-  const moves = displaced.length > 0 ? planReturns(displaced, expected) : planSlotMoves(expected, targets);
+  return displaced.length > 0 ? planReturns(displaced, expected) : planSlotMoves(expected, targets);
+}
+
+/** Goes on with what moves, and begins what can begin beside it. */
+export function planMoves(view: PlanView): Decision | undefined {
+  const { topology } = view;
+  const running = findRunningMoves(topology);
+  const moves = listMoves(view);
   if (moves.length + running.length === 0) return undefined;
 
   // Of a slot that is open some keys are there already: it arrives first, and goes on from there.
