@@ -53,6 +53,14 @@ function claimTemplate(cluster: ValkeyCluster, pvc: NonNullable<EffectiveCluster
   };
 }
 
+/** What the claims of a StatefulSet are made with: as it was when that was made, for it cannot be changed afterwards. */
+export function claimSizeOf(statefulSet: ChildObject | undefined): string | undefined {
+  const { volumeClaimTemplates = [] } = (statefulSet?.['spec'] ?? {}) as {
+    volumeClaimTemplates?: readonly { readonly spec: { readonly resources: { requests: { storage: string } } } }[];
+  };
+  return volumeClaimTemplates[0]?.spec.resources.requests.storage;
+}
+
 function buildServiceAccount({ cluster, spec }: ChildrenInput): ChildObject {
   const metadata = childMetadata({ ...cluster, spec }, childNames(cluster.metadata.name).serviceAccount);
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false };

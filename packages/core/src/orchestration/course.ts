@@ -52,7 +52,7 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   const candidates = [...(mending ? [mending] : []), ...queue.map((each) => enlist(each, each.kind ?? 'Heal'))];
 
   const chosen = pick(candidates, mending);
-  const known = { running, isMending: mending !== undefined };
+  const known = { begun, isMending: mending !== undefined };
   const base = { cancelled, isNew: chosen?.before === undefined };
   if (!chosen || (chosen.decision.held && chosen !== mending && !chosen.before)) {
     const pending = listPending(candidates, undefined, known);
@@ -103,8 +103,8 @@ function nameRepair(view: PlanView, repair: Decision, begun: readonly Begun[]): 
   const { creating, scaling, observedPods, wantedPods } = view.topology;
   if (repair.kind) return repair.kind;
   if (creating || begun.some(({ kind }) => kind === 'Create')) return 'Create';
-  const change = begun.find(({ kind }) => isChange(kind));
-  if (change) return isOwnDoing(view, change.pods) ? change.kind : 'Heal';
+  const changes = begun.filter(({ kind }) => isChange(kind));
+  if (changes.length > 0) return changes.find(({ pods }) => isOwnDoing(view, pods))?.kind ?? 'Heal';
   const isResized = observedPods !== undefined && observedPods !== wantedPods;
   return scaling ?? (isResized ? 'ScaleReplicas' : 'Heal');
 }
@@ -113,10 +113,12 @@ function nameRepair(view: PlanView, repair: Decision, begun: readonly Begun[]): 
 function listPending(
   candidates: readonly Candidate[],
   chosen: Candidate | undefined,
-  { running, isMending }: { readonly running: Begun | undefined; readonly isMending: boolean },
+  { begun, isMending }: { readonly begun: readonly Begun[]; readonly isMending: boolean },
 ): PendingOrchestration[] {
-  const isUnseen = isMending && running && ![...candidates].some(({ kind }) => kind === running.kind);
-  const interrupted = isUnseen ? [describeWaiting(running, 'A repair has interrupted it; it goes on afterwards.')] : [];
+  const unseen = begun.filter((each) => isChange(each.kind) && !candidates.some(({ kind }) => kind === each.kind));
+  const interrupted = (isMending ? unseen : []).map((each) =>
+    describeWaiting(each, 'A repair has interrupted it; it goes on afterwards.'),
+  );
   const others = candidates
     .filter(({ kind }, index) => kind !== chosen?.kind && candidates.findIndex((each) => each.kind === kind) === index)
     .map(({ kind, before, decision, hold }) => {

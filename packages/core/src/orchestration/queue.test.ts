@@ -71,6 +71,16 @@ describe('changes', () => {
     const answer = { ...restart, unblocks: true };
     expect(look(cluster, [answer], wait).decision).toBe(answer);
   });
+
+  it('that have begun keep their place, however many, while something is mended', () => {
+    const cluster = bear();
+    const wait: Decision = { reason: 'WaitingForSync', message: 'demo-3 receives its data.' };
+    const { id } = look(cluster, [scaleIn]).orchestration!;
+    look(cluster, [{ ...reconfigure, unblocks: true }], wait);
+    const course = look(cluster, [], wait);
+    expect(course.ended).toEqual([]);
+    expect(course.pending).toMatchObject([{ id, kind: 'ScaleIn' }]);
+  });
 });
 
 describe('a pause', () => {

@@ -11,6 +11,7 @@ import { refuseOverflow } from './capacity.ts';
 import { acquaint } from './introduce.ts';
 import { completeCrews, handOverDoomed, shrink } from './scale-crews.ts';
 import { planMoves } from './slot-moves.ts';
+import { GROW_MS, growNewVolumes, makesSmallVolumes } from './volumes.ts';
 
 /** As long as it is not done it is tried, and each time that this long has passed is counted: nobody is served worse meanwhile. */
 function counted(minutes: number) {
@@ -19,10 +20,12 @@ function counted(minutes: number) {
 
 /**
  * What is done, in this order. Each is looked at anew every time, so whatever was undone meanwhile is done again. Pods that do
- * not start are for a person to look at. Slots take as long as their keys do; what keeps them from moving is told by planMoves.
+ * not start are for a person to look at, and volumes that do not grow. Slots take as long as their keys do; what keeps them
+ * from moving is told by planMoves.
  */
 const STEPS = [
   { name: 'Start pods', isPartOf: isOut, plan: awaitPods, limit: { timeoutMs: 10 * 60_000 } },
+  { name: 'Grow volumes', isPartOf: growsVolumes, plan: growNewVolumes, limit: { timeoutMs: GROW_MS } },
   { name: 'Form shards', isPartOf: isOut, plan: formShards, limit: counted(10) },
   { name: 'Announce addresses', isPartOf: opensDoors, plan: planAnnouncements, limit: counted(10) },
   { name: 'Hand over primaries', isPartOf: hasDoomed, plan: handOverDoomed, limit: counted(10) },
@@ -83,6 +86,10 @@ function movesSlots(kind: OrchestrationKind): boolean {
 
 function isOut(kind: OrchestrationKind): boolean {
   return kind === 'ScaleOut';
+}
+
+function growsVolumes(kind: OrchestrationKind, view: PlanView): boolean {
+  return isOut(kind) && makesSmallVolumes(view);
 }
 
 function opensDoors(kind: OrchestrationKind, { snapshot }: PlanView): boolean {

@@ -15,7 +15,67 @@ function seenWith(change: Partial<ClaimView>) {
   return planCluster({ ...snapshot, claims: snapshot.claims.map((claim) => ({ ...claim, ...change })) });
 }
 
+describe('volumes of pods that are added', () => {
+  const added = (size: { masterCount: number } | { replicasPerMaster: number }) => {
+    const cluster = grown();
+    settle(cluster);
+    cluster.change(size);
+    return cluster;
+  };
+
+  it('have the size that is wanted before the first slot moves there', () => {
+    const cluster = added({ masterCount: 4 });
+    const done: string[] = [];
+    const held = new Set<string>();
+    for (let round = 0; round < 30; round += 1) {
+      cluster.reconcile((plan) => {
+        const { orchestration } = plan.status;
+        if (orchestration?.stepName === 'Move slots' && !done.includes('moveSlots')) {
+          const small = { storage: '2Gi', capacity: '1Gi' };
+          const { claims, ...snapshot } = cluster.snapshot();
+          const early = planCluster({ ...snapshot, claims: claims.map((claim) => ({ ...claim, ...small })) });
+          held.add(early.status.orchestration?.stepName ?? '');
+        }
+        for (const action of plan.stages.flat()) {
+          if (action.type === 'GrowClaim') done.push(action.claim);
+          if (action.type === 'CommandNode' && action.command.do === 'moveSlots') done.push('moveSlots');
+        }
+      });
+      cluster.tick();
+    }
+    expect(done.slice(0, 3)).toEqual(['data-demo-6', 'data-demo-7', 'moveSlots']);
+    expect([...held]).toEqual(['Grow volumes']);
+    expect(cluster.primaries).toHaveLength(4);
+  });
+
+  it('grow also while their replicas cannot copy their data, as for want of room', () => {
+    const cluster = added({ replicasPerMaster: 2 });
+    const ended: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const { events } = cluster.reconcile(checkPlan(cluster));
+      ended.push(...events.flatMap(({ reason, message }) => (reason === 'OrchestrationFinished' ? [message] : [])));
+      cluster.tick();
+      for (const { ordinal, node } of cluster.pods) if (node && ordinal > 5) node.linkUp = false;
+    }
+    expect([6, 7, 8].map((ordinal) => cluster.volume(ordinal).storage)).toEqual(['2Gi', '2Gi', '2Gi']);
+    expect(ended).toEqual([]);
+    expect(condition(settle(cluster), 'Ready')).toMatchObject({ status: 'True' });
+  });
+});
+
 describe('volumes', () => {
+  it('that are full keep a replica from its data no longer than until the spec asks for more', () => {
+    const cluster = bear({ spec: { pvc: { storageSize: '1Gi' } } });
+    const [replica] = cluster.pods.filter(({ node }) => node?.role === 'replica');
+    const fill = () => Object.assign(replica!.node!, { linkUp: false });
+    fill();
+    cluster.reconcile();
+    cluster.change({ pvc: { storageSize: '2Gi' } });
+    fill();
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.stages.flat().map(({ type }) => type)).toContain('GrowClaim');
+  });
+
   it('grow together, without a word to any node, when the spec asks for more', () => {
     const cluster = grown();
     const plan = cluster.reconcile(checkPlan(cluster));

@@ -1,4 +1,5 @@
 import { SlotSet } from '@valkey-operator/valkey';
+import { claimSizeOf } from '../builders/children.ts';
 import type { ChildObject, ClaimView } from '../snapshot.ts';
 import type { Identity } from './simulated-node.ts';
 
@@ -32,8 +33,5 @@ const USUAL_SIZE = '1Gi';
 
 /** As large as its claims were when it was made: that cannot be changed afterwards. */
 export function claimedSize(statefulSet: ChildObject | undefined): string {
-  const { volumeClaimTemplates = [] } = (statefulSet?.['spec'] ?? {}) as {
-    volumeClaimTemplates?: readonly { readonly spec: { readonly resources: { requests: { storage: string } } } }[];
-  };
-  return volumeClaimTemplates[0]?.spec.resources.requests.storage ?? USUAL_SIZE;
+  return claimSizeOf(statefulSet) ?? USUAL_SIZE;
 }
