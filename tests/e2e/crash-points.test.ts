@@ -12,10 +12,11 @@ import { CrashOperator } from './support/crash-operator.ts';
 import { type CrashOperation, listOperations } from './support/crash-operations.ts';
 import { CrashSpec, type Spec, usualSize } from './support/crash-spec.ts';
 import { CrashTargets } from './support/crash-targets.ts';
+import { watchChurn } from './support/pod-churn.ts';
 
 /**
  * The operator is killed before and after every write and command of every operation, and those that follow it leave what
- * an undisturbed one leaves (I3). First an undisturbed run, after a rehearsal, tells which points there are; then runs are
+ * an undisturbed one leaves, and make and delete no more pods and volumes than that (I3). First an undisturbed run, after a rehearsal, tells which points there are; then runs are
  * killed at each of them as they come along, until none is left. `make crash-points` does all; otherwise a few of one
  * operation, another one every day. SEED repeats a choice, CRASH_POINTS names an operation or is `all`.
  */
@@ -61,16 +62,18 @@ describe(`an operator that is killed at any point (SEED=${SEED})`, () => {
     async ([name, operation]) => {
       // The first time roles may lie as they never will again, which has points of its own.
       if (operation.from) await runOnce(operation, 0, async () => ({}));
-      const { end, passed } = await runUndisturbed(operation, 1);
-      const targets = new CrashTargets(operation, passed);
+      const { end, churn, passed } = await runUndisturbed(operation, 1);
+      const back = operation.alternates ? await runUndisturbed(operation, 2) : { passed: [] };
+      const targets = new CrashTargets(operation, mostOften(passed, back.passed));
       if (WISH === undefined) targets.sample(SAMPLE, createRandom(SEED));
       results.push(targets);
       let idle = 0;
-      let run = 2;
+      let run = operation.alternates ? 3 : 2;
       for (; !targets.isDone && idle < PATIENCE; run += 1) {
         const hits = targets.hits;
-        await runKilled(operation, run, targets);
+        const killed = await runKilled(operation, run, targets);
         await expect.poll(() => describeEnd(cluster), POLL).toEqual(end);
+        expect(killed.churn).toEqual(churn);
         idle = targets.hits === hits ? idle + 1 : 0;
         console.error(`${name}, run ${run}: ${targets.hits} of ${targets.total} points`);
       }
@@ -86,11 +89,18 @@ describe(`an operator that is killed at any point (SEED=${SEED})`, () => {
 
 async function runUndisturbed(operation: CrashOperation, run: number) {
   const passed: string[] = [];
-  const end = await runOnce(operation, run, async () => {
-    await operator.follow(({ event, point }) => void (event === 'done' && passed.push(point)));
+  const outcome = await runOnce(operation, run, async () => {
+    await operator.follow(({ event, point }) => void (event === 'passed' && passed.push(point)));
     return {};
   });
-  return { end, passed };
+  return { ...outcome, passed };
+}
+
+/** Every point as often as in the one of the two that passed it more often. */
+function mostOften(some: readonly string[], others: readonly string[]): string[] {
+  const count = (all: readonly string[], point: string) => all.filter((each) => each === point).length;
+  const points = [...new Set([...some, ...others])];
+  return points.flatMap((point) => Array(Math.max(count(some, point), count(others, point))).fill(point) as string[]);
 }
 
 async function runOnce(
@@ -100,10 +110,13 @@ async function runOnce(
 ) {
   if (from) await settleAt(from);
   await prepare?.();
-  await begin(run, await arm());
-  await expect.poll(() => isDone(run), POLL).toBe(true);
-  await whenSettled(cluster);
-  return describeEnd(cluster);
+  const annotations = await arm();
+  const churn = await watchChurn(cluster, async () => {
+    await begin(run, annotations);
+    await expect.poll(() => isDone(run), POLL).toBe(true);
+    await whenSettled(cluster);
+  });
+  return { end: await describeEnd(cluster), churn };
 }
 
 /** With something to lose. */
@@ -114,7 +127,7 @@ async function settleAt(from: Spec): Promise<void> {
 }
 
 /** The annotation follows what is left to hit. */
-async function runKilled(operation: CrashOperation, run: number, targets: CrashTargets): Promise<void> {
+async function runKilled(operation: CrashOperation, run: number, targets: CrashTargets) {
   let aimed: string | null = null;
   let writing = Promise.resolve();
   const aim = (text: string | null) => {
@@ -130,9 +143,10 @@ async function runKilled(operation: CrashOperation, run: number, targets: CrashT
     await aim(targets.text);
     return { [annotations.crashAt]: targets.text };
   };
-  await runOnce(operation, run, arm);
+  const outcome = await runOnce(operation, run, arm);
   operator.unfollow();
   await aim(null);
+  return outcome;
 }
 
 /** If it exists: one that is yet to be created has the annotation from the start. */

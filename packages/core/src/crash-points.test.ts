@@ -22,6 +22,8 @@ function describeEnd(cluster: SimulatedCluster): unknown {
     tables: cluster.nodes.map(({ table }) => table.size),
     children: [...cluster.children.keys()].toSorted(),
     images: new Set(cluster.pods.map((pod) => pod.image)),
+    settings: new Set(cluster.pods.map(({ settings }) => settings.hash)),
+    volumes: [...cluster.volumes.values()].map(({ storage }) => storage),
     upgrades: cluster.upgrades.map(({ status }) => [status?.phase, status?.shards?.map(({ step }) => step)]),
   };
 }
@@ -38,7 +40,7 @@ function runKilled(cluster: SimulatedCluster, killAfter: number): number {
     }, budget);
     if (planned > budget) cluster.term += 1;
     done += planned;
-    if (isSettled(plan)) return done;
+    if (isSettled(plan) && !cluster.upgrades.some(isOpen)) return done;
     cluster.tick();
   }
   throw new Error('never settled');
@@ -98,10 +100,12 @@ const operations: Record<string, () => SimulatedCluster> = {
   'ScaleOut, key by key': () => changed({ shards: 3, spec: { valkeyImage: image('8.1') } }, { masterCount: 4 }),
   ScaleIn: () => changed({ shards: 4 }, { masterCount: 3 }),
   'ScaleReplicas, down': () => changed({ replicas: 2 }, { replicasPerMaster: 1 }),
-};
-
-const tellers: Record<string, () => SimulatedCluster> = {
-  ...operations,
+  'shards and replicas at once': () => changed({ shards: 3 }, { masterCount: 4, replicasPerMaster: 2 }),
+  'a way back': () =>
+    changed({ spec: { valkeyImage: image('9.1'), allowDowngrade: true } }, { valkeyImage: image('8.1') }),
+  'settings that only a start reads': () => changed({}, { config: { databases: '20' } }),
+  'other resources': () => changed({}, { resources: { requests: { memory: '1Gi' }, limits: { memory: '1Gi' } } }),
+  'larger volumes': () => changed({ spec: { pvc: { storageSize: '1Gi' } } }, { pvc: { storageSize: '2Gi' } }),
   ValkeyUpgrade: () => askFor('9.1'),
   'ValkeyUpgrade that fails': () => {
     const cluster = askFor('9.9');
@@ -159,7 +163,7 @@ describe('an operator that is killed between any two actions', { timeout: 120_00
     const clean = begin();
     const actions = runKilled(clean, Infinity);
     const expected = describeEnd(clean);
-    expect(actions).toBeGreaterThan(5);
+    expect(actions).toBeGreaterThan(2);
     for (let point = 0; point < actions; point += 1) {
       const cluster = begin();
       runKilled(cluster, point);
@@ -170,11 +174,11 @@ describe('an operator that is killed between any two actions', { timeout: 120_00
 });
 
 describe('an operator that is killed between two writes of what it tells', { timeout: 120_000 }, () => {
-  it.each(Object.entries(tellers))('of %s leaves what it would have left', (name, begin) => {
+  it.each(Object.entries(operations))('of %s leaves what it would have left', (name, begin) => {
     const clean = begin();
     const looks = runSilenced(clean);
     const expected = describeEnd(clean);
-    expect(looks.length).toBeGreaterThan(2);
+    expect(looks.length).toBeGreaterThan(1);
     for (const look of looks) {
       for (const silence of silences.slice(0, clean.upgrades.length > 0 ? undefined : -2)) {
         const cluster = begin();

@@ -12,6 +12,8 @@ import type { Resource } from './resource.ts';
 export type StatusWrite = 'written' | 'unchanged' | 'stale' | 'missing';
 
 export interface StatusWriteOptions<T extends KubeObject> extends CallOptions {
+  /** It differs, and is about to be written. */
+  beforeWrite?: () => void;
   /** Waited for once it is written: until a cache shows it, say, because from an older view the next write would be stale. */
   whenWritten?: (object: Live<T>) => Promise<void>;
 }
@@ -25,12 +27,13 @@ export async function writeStatus<T extends KubeObject & { status?: unknown }>(
   resource: Resource<T>,
   object: Live<T>,
   status: NonNullable<T['status']>,
-  { whenWritten, ...options }: StatusWriteOptions<T> = {},
+  { beforeWrite, whenWritten, ...options }: StatusWriteOptions<T> = {},
 ): Promise<StatusWrite> {
   if (isSameJson(status, object.status)) return 'unchanged';
   const { apiVersion, kind } = object;
   const { name, namespace, uid, resourceVersion } = object.metadata;
   const desired = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
+  beforeWrite?.();
   try {
     const written = await client.applyStatus<T>(resource, desired, options);
     await whenWritten?.(written);

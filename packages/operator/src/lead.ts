@@ -7,7 +7,7 @@ import { RefusalBook } from './cluster/refusal-book.ts';
 import { RepairBook } from './cluster/repair-book.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
 import { CommandPace } from './cluster/command-pace.ts';
-import { crashLoudly, createCrashPoints, noCheckpoint } from './cluster/crash-points.ts';
+import { createCrashPoints, loudFate, noCheckpoint } from './cluster/crash-points.ts';
 import { createSnapshotRecorder, noRecorder } from './cluster/snapshot-recorder.ts';
 import { fenceWrites } from './fence-writes.ts';
 import { dropLeaderLabel, takeLeaderLabel } from './leader-label.ts';
@@ -68,7 +68,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     events,
     plan: planAhead,
     pace: new CommandPace(),
-    checkpoint: crashPoints ? createCrashPoints(crashLoudly) : noCheckpoint,
+    checkpoint: crashPoints ? createCrashPoints(loudFate) : noCheckpoint,
     operator: { version, namespace, trustDomain, term: epoch, since: Date.now() },
     repairs: new RepairBook(),
     refusals: new RefusalBook(),

@@ -1,5 +1,5 @@
-import type { OrchestrationKind } from '@valkey-operator/api';
-import { expectMap } from '@valkey-operator/valkey';
+import { annotations, type OrchestrationKind } from '@valkey-operator/api';
+import { expectArray, expectMap } from '@valkey-operator/valkey';
 import { expect } from 'vitest';
 import { call, type TestCluster, valkeyClusters } from '../../support/test-cluster.ts';
 import { whenSettled } from './crash-end.ts';
@@ -10,16 +10,18 @@ import { loseFiles } from './data-directory.ts';
 /** An operation that can be begun again and again. */
 export interface CrashOperation {
   readonly name: string;
-  /** As the status calls it. */
-  readonly kind: OrchestrationKind;
-  /** A ValkeyUpgrade asks for it, and is told of too. */
-  readonly isByObject?: true;
+  /** As the status calls it; what is done beside all operations is upkeep. */
+  readonly kind: OrchestrationKind | 'Upkeep';
+  /** Points that are its own, though nothing runs yet. */
+  readonly also?: readonly string[];
+  /** It leads another way every other time. */
+  readonly alternates?: true;
   /** What the spec says where it begins; without it there is no cluster. */
   readonly from?: Spec;
   /** What else must be so there. */
   readonly prepare?: () => Promise<void>;
   /** With annotations for a cluster that does not exist yet. */
-  readonly begin: (run: number, annotations: Record<string, string>) => Promise<void>;
+  readonly begin: (run: number, crash: Record<string, string>) => Promise<void>;
   /** Whether what was asked for is so. */
   readonly isDone: (run: number) => Promise<boolean>;
 }
@@ -56,7 +58,7 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
         await expect.poll(countPods, POLL).toBe(0);
         await expect.poll(() => cluster.client.get(valkeyClusters, cluster.ref), POLL).toBeUndefined();
       },
-      begin: (_, annotations) => spec.change({}, annotations),
+      begin: (_, crash) => spec.change({}, crash),
       isDone: async () => (await countPods()) === 6,
     },
     {
@@ -82,6 +84,29 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
       isDone: async () => (await countPods()) === 6,
     },
     { name: 'ScaleOut', from: usual, ...scaleOut },
+    {
+      name: 'ScaleOut, with replicas',
+      kind: 'ScaleOut',
+      from: usual,
+      begin: () => spec.change(size(4, 2)),
+      isDone: async () => (await countPods()) === 12 && (await countPrimaries()) === 4,
+    },
+    {
+      name: 'ScaleOut, cancelled',
+      kind: 'ScaleOut',
+      from: usual,
+      // Long before the first slot moves.
+      begin: async () => {
+        await spec.change(size(4, 1));
+        await expect.poll(countPods, POLL).toBeGreaterThan(6);
+        await cluster.annotate({ [annotations.cancel]: 'true' });
+        await cluster.waitForReason('Progressing', ['Cancelled'], POLL.timeout);
+        await expect.poll(countPods, POLL).toBe(6);
+        await cluster.annotate({ [annotations.cancel]: null });
+        await spec.change(usualSize);
+      },
+      isDone: async () => (await listCapacities(cluster)).length === 6,
+    },
     { name: 'ScaleIn', from: { ...usual, ...size(4, 1) }, ...scaleIn },
     {
       name: 'Reconfigure',
@@ -96,6 +121,21 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
       from: usual,
       begin: (run) => spec.configure('databases', String(20 + run)),
       isDone: (run) => isEverywhere(cluster, 'databases', String(20 + run)),
+    },
+    {
+      name: 'Reconfigure, with addresses outside',
+      kind: 'Reconfigure',
+      also: ['Upkeep/ApplyChild Service'],
+      from: { ...usual, services: undefined },
+      begin: () => spec.change({ services: { external: { enabled: true, type: 'NodePort' } } }),
+      isDone: () => areAnnounced(cluster),
+    },
+    {
+      name: 'Upkeep, of a Service that was changed',
+      kind: 'Upkeep',
+      from: usual,
+      begin: () => patchService(cluster, { externalTrafficPolicy: 'Local', type: 'NodePort' }),
+      isDone: async () => (await readService(cluster)) === 'ClusterIP',
     },
     {
       name: 'Resize',
@@ -153,14 +193,27 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
     {
       name: 'Upgrade',
       kind: 'Upgrade',
+      alternates: true,
       from: usualSize,
       begin: () => spec.changeVersion(),
       isDone: async () => (await cluster.pods()).every((pod) => pod.spec?.containers[0]?.image?.endsWith(spec.tag)),
     },
     {
+      name: 'Upgrade, given up',
+      kind: 'Upgrade',
+      from: usual,
+      begin: async () => {
+        await spec.change(image('9.99'));
+        await cluster.waitForReason('Progressing', ['RolledBack'], 2 * POLL.timeout);
+        await spec.change(image('9.1'));
+      },
+      isDone: async () => (await cluster.pods()).every((pod) => pod.spec?.containers[0]?.image?.endsWith('9.1')),
+    },
+    {
       name: 'Upgrade, by an object',
       kind: 'Upgrade',
-      isByObject: true,
+      // The image is recorded before anything runs.
+      also: ['Upkeep/WriteStatus ValkeyClusterStatus', 'Upkeep/WriteStatus ValkeyUpgrade'],
       // Another image that is written takes its effect from the last one.
       from: usual,
       prepare: async () => {
@@ -178,6 +231,21 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
 async function isEverywhere(cluster: TestCluster, name: string, value: string): Promise<boolean> {
   const answers = await Promise.all((await cluster.members()).map(({ ip }) => call(ip, ['CONFIG', 'GET', name])));
   return answers.every((answer) => expectMap(answer).get(name) === value);
+}
+
+/** Clients are sent to other ports than those inside. */
+async function areAnnounced(cluster: TestCluster): Promise<boolean> {
+  const tables = await Promise.all((await cluster.members()).map(({ ip }) => call(ip, ['CLUSTER', 'SLOTS'])));
+  const ports = tables.flatMap((table) => expectArray(table).map((range) => expectArray(expectArray(range)[2])[1]));
+  return ports.length > 0 && !ports.includes(6379);
+}
+
+async function patchService({ lab, namespace, name }: TestCluster, spec: object): Promise<void> {
+  await lab.kubectl(['-n', namespace, 'patch', 'service', name, '--type=merge', '-p', JSON.stringify({ spec })]);
+}
+
+async function readService({ lab, namespace, name }: TestCluster): Promise<string> {
+  return (await lab.kubectl(['-n', namespace, 'get', 'service', name, '-o', 'jsonpath={.spec.type}'])).stdout;
 }
 
 async function listCapacities({ lab, namespace }: TestCluster): Promise<string[]> {

@@ -26,8 +26,8 @@ const SUPERVISOR = `
 `;
 
 export interface PointLine {
-  /** Whether the write or command was done, or the process ended there. */
-  readonly event: 'done' | 'crash';
+  /** Whether the process got beyond the write or command, or ended there. */
+  readonly event: 'passed' | 'crash';
   readonly point: string;
   readonly moment?: 'before' | 'after';
 }
@@ -87,6 +87,6 @@ export class CrashOperator {
 function readLine(text: string, begin: string): PointLine | undefined {
   const { time, msg, point, moment } = JSON.parse(text) as { time: string; msg: string } & Omit<PointLine, 'event'>;
   if (time < begin) return undefined;
-  if (msg === 'action done') return { event: 'done', point };
+  if (msg === 'point passed') return { event: 'passed', point };
   return msg === 'crash point' ? { event: 'crash', point, ...(moment && { moment }) } : undefined;
 }

@@ -2,22 +2,21 @@ import type { CrashOperation } from './crash-operations.ts';
 import type { PointLine } from './crash-operator.ts';
 
 /**
- * What is left to hit of an operation: every occurrence of every point that an undisturbed run has passed, from both sides.
+ * What is left to hit of an operation: every occurrence of every point that an undisturbed run has passed, from both sides; but
+ * each status once, because how often progress is written depends on how long things take.
  * One run is hit many times, as it comes along; who has ended before a point passes it before it ends there again.
  */
 export class CrashTargets {
   readonly #left = new Map<string, number>();
   readonly #passing = new Set<string>();
-  readonly #kind: string;
-  readonly #told: readonly string[];
+  readonly #isOwn: (point: string) => boolean;
   #planned: ReadonlyMap<string, number>;
   #hits = 0;
   #wanted = Infinity;
 
   /** Of a kind of operation: what else was done meanwhile was not its. */
-  constructor({ kind, isByObject }: Pick<CrashOperation, 'kind' | 'isByObject'>, passed: readonly string[]) {
-    this.#kind = kind;
-    this.#told = ['ValkeyCluster', 'ValkeyClusterStatus', ...(isByObject ? ['ValkeyUpgrade'] : [])];
+  constructor({ kind, also = [] }: Pick<CrashOperation, 'kind' | 'also'>, passed: readonly string[]) {
+    this.#isOwn = (point) => point.startsWith(`${kind}/`) || also.includes(point);
     for (const point of this.#listOwn(passed)) {
       for (const moment of ['before', 'after']) {
         const target = `${point}/${moment}`;
@@ -80,19 +79,19 @@ export class CrashTargets {
   }
 
   note({ event, point, moment }: PointLine): void {
-    if (event === 'done' || moment === 'after') this.#passing.delete(`${point}/before`);
+    if (event === 'passed' || moment === 'after') this.#passing.delete(`${point}/before`);
     const target = `${point}/${moment}`;
     const left = this.#left.get(target) ?? 0;
-    if (event === 'done' || left === 0 || this.isDone || this.#passing.has(target)) return;
+    if (event === 'passed' || left === 0 || this.isDone || this.#passing.has(target)) return;
     if (moment === 'before') this.#passing.add(target);
     this.#hits += 1;
     if (left > 1) this.#left.set(target, left - 1);
     else this.#left.delete(target);
   }
 
-  /** What is told is written in every run, and is no action itself. */
   #listOwn(passed: readonly string[]): string[] {
-    const writes = this.#told.map((kind) => `${this.#kind}/WriteStatus ${kind}`);
-    return [...passed.filter((point) => point.startsWith(`${this.#kind}/`)), ...writes];
+    const own = passed.filter(this.#isOwn);
+    const isTelling = (point: string) => point.includes('/WriteStatus ');
+    return [...own.filter((point) => !isTelling(point)), ...new Set(own.filter(isTelling))];
   }
 }

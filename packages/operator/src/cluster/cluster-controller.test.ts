@@ -28,6 +28,7 @@ import { RepairBook } from './repair-book.ts';
 
 const PODS = `/api/v1/namespaces/${namespace}/pods`;
 const DETAIL_PATH = `/apis/${apiVersion}/namespaces/${namespace}/valkeyclusterstatuses/${childNames('demo').status}`;
+const UPGRADE_PATH = `/apis/${apiVersion}/namespaces/${namespace}/valkeyupgrades/up`;
 const KEY = { namespace, name: 'demo' };
 
 async function aController(plan: (snapshot: ClusterSnapshot) => Plan, checkpoint: Checkpoint = noCheckpoint) {
@@ -102,6 +103,7 @@ test('each kind of object that tells how things stand has a point before its wri
   const plan = () => ({ ...aPlan([], { status: { phase: 'Running' } }), upgrades });
   const { api } = await aController(plan, (moment, point) => passed.push(`${moment} ${point}`));
   api.put(DETAIL_PATH, { metadata: { name: 'demo-status', labels: { 'valkey.io/cr': 'demo' } } });
+  api.put(UPGRADE_PATH, { metadata: { name: 'up' }, spec: { clusterRef: { name: 'demo' } } });
   const names = ['ValkeyCluster', 'ValkeyClusterStatus', 'ValkeyUpgrade'];
   const all = names.flatMap((name) => ['before', 'after'].map((moment) => `${moment} Upkeep/WriteStatus ${name}`));
   await expect.poll(() => [...new Set(passed)]).toEqual(expect.arrayContaining(all));

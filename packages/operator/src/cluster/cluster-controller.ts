@@ -5,10 +5,12 @@ import {
   formatKey,
   keyOf,
   type KubeClient,
+  type KubeObject,
   type Live,
   type ObjectRef,
   parseKey,
   type Requeue,
+  type Resource,
   type RunRecord,
   WorkQueue,
   writeStatus,
@@ -20,7 +22,7 @@ import { tellOrphans } from '../upgrade/orphans.ts';
 import type { Tracing } from '../tracing/orchestration-tracer.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
-import { namePoint, type StatusWrite } from './crash-points.ts';
+import { namePoint } from './crash-points.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
 import type { RefusalBook } from './refusal-book.ts';
@@ -184,10 +186,19 @@ export class ClusterController {
   /** When to come back for what could not be written, or not yet. */
   async #writeStatus(cluster: Live<ValkeyCluster>, plan: Plan): Promise<number | undefined> {
     const { client, caches, checkpoint, now } = this.#context;
-    const pass = async <T>(write: StatusWrite, run: () => Promise<T> | T): Promise<T> => {
-      checkpoint('before', namePoint(plan, write), cluster);
-      const outcome = await run();
-      checkpoint('after', namePoint(plan, write), cluster);
+    const write = async <T extends KubeObject & { status?: unknown }>(
+      resource: Resource<T>,
+      object: Live<T>,
+      status: NonNullable<T['status']>,
+      cache: Parameters<typeof whenSeen>[0],
+    ) => {
+      const point = namePoint(plan, `WriteStatus ${resource.kind}`);
+      const outcome = await writeStatus(client, resource, object, status, {
+        beforeWrite: () => checkpoint('before', point, cluster),
+        // The next plan starts from what this one has written.
+        whenWritten: (written) => whenSeen(cache, written),
+      });
+      if (outcome === 'written') checkpoint('after', point, cluster);
       return outcome;
     };
     const { namespace, name } = cluster.metadata;
@@ -198,19 +209,11 @@ export class ClusterController {
     const detailHoldMs = detail ? this.#detailPace.holdMs(key, detail.status, plan.detail, isAtRest, now()) : 0;
     const upgrades = (plan.upgrades ?? []).map(({ name: upgrade, status }) => {
       const object = caches.upgrades.get({ namespace, name: upgrade });
-      const write = () => object && writeStatus(client, valkeyUpgrades, object, status, shownBy(caches.upgrades));
-      return pass('WriteStatus ValkeyUpgrade', write);
+      return object && write(valkeyUpgrades, object, status, caches.upgrades);
     });
     const [summaryWrite, detailWrite, ...upgradeWrites] = await Promise.all([
-      summaryHoldMs === 0 &&
-        pass('WriteStatus ValkeyCluster', () =>
-          writeStatus(client, valkeyClusters, cluster, plan.status, shownBy(caches.clusters)),
-        ),
-      detail &&
-        detailHoldMs === 0 &&
-        pass('WriteStatus ValkeyClusterStatus', () =>
-          writeStatus(client, valkeyClusterStatuses, detail, plan.detail, shownBy(caches.details)),
-        ),
+      summaryHoldMs === 0 && write(valkeyClusters, cluster, plan.status, caches.clusters),
+      detail && detailHoldMs === 0 && write(valkeyClusterStatuses, detail, plan.detail, caches.details),
       ...upgrades,
     ]);
     // Only now that it is written: another look would count it again.
@@ -245,11 +248,6 @@ export class ClusterController {
     if (run.error === undefined || run.error instanceof ActionFailed) return;
     log.error({ cluster: run.key, failures: run.failures, err: run.error }, 'reconcile failed');
   }
-}
-
-/** The next plan starts from what this one has written. */
-function shownBy(cache: Parameters<typeof whenSeen>[0]) {
-  return { whenWritten: (written: Live) => whenSeen(cache, written) };
 }
 
 /** Both run to their end even if one fails, so that nothing of this run goes on behind the back of the next. */
