@@ -59,7 +59,10 @@ export function expectedPods(snapshot: ClusterSnapshot, owners: number): Expecta
     wantedPods,
     podCount: Math.max(wantedPods, observedPods ?? 0),
     observedPods,
-    inEffect: { masterCount: hasArrived ? masterCount : recorded, replicasPerMaster: replicasPerShard },
+    // Of what is not done yet, none: a change that is cancelled finds its way back by this.
+    inEffect: hasArrived
+      ? { masterCount, replicasPerMaster }
+      : { masterCount: recorded, replicasPerMaster: replicasBefore },
   };
 }
 
