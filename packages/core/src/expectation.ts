@@ -47,7 +47,7 @@ export function expectedPods(snapshot: ClusterSnapshot, owners: number): Expecta
     formed,
     creating: !formed || orchestration?.kind === 'Create',
     scaling: formed
-      ? nameScaling(running, {
+      ? nameScaling(running, findWithdrawn(snapshot), {
           shards: masterCount - recorded,
           replicas: replicasPerMaster - replicasBefore,
           pods: wantedPods - (observedPods ?? wantedPods),
@@ -80,14 +80,15 @@ function wantedSize(
   return { masterCount, replicasPerMaster: Math.max(0, Math.floor(observedPods / masterCount) - 1) };
 }
 
-/** What is wanted more or less than before. Once the shards are there, what had begun goes on under its name. */
+/** What is wanted more or less than before. Once the shards are there, what had begun goes on under its name, and so does its undo. */
 function nameScaling(
   running: readonly OrchestrationKind[],
+  withdrawn: ReadonlySet<OrchestrationKind>,
   change: { readonly shards: number; readonly replicas: number; readonly pods: number },
 ): Expectation['scaling'] {
   if (change.shards !== 0) return change.shards > 0 ? 'ScaleOut' : 'ScaleIn';
   const begun = running.find((kind) => kind === 'ScaleOut' || kind === 'ScaleIn');
-  if (begun) return change.pods === 0 ? begun : change.pods > 0 ? 'ScaleOut' : 'ScaleIn';
+  if (begun) return change.pods === 0 || withdrawn.has(begun) ? begun : change.pods > 0 ? 'ScaleOut' : 'ScaleIn';
   return running.includes('ScaleReplicas') || change.replicas !== 0 ? 'ScaleReplicas' : undefined;
 }
 

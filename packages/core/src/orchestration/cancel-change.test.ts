@@ -196,14 +196,18 @@ describe('a change of size that is cancelled', () => {
     expect(size(cluster)).toEqual({ pods: 9, shards: 3 });
   });
 
-  it('to more shards takes their pods away again, as long as they have no slots', () => {
-    const cluster = bear();
+  it('to more shards takes their pods away again, as long as they have no slots, under its id', () => {
+    const cluster = bear({ spec: { pvc: { storageSize: '1Gi' }, deletionPolicy: 'Delete' } });
     cluster.change({ masterCount: 4 });
-    until(cluster, () => cluster.podCount === 8);
+    const { id } = until(cluster, () => cluster.pods.length === 8).status.orchestration!;
     cluster.annotate('cancel');
+    const back = until(cluster, () => cluster.podCount === 6).status.orchestration;
+    expect(back).toMatchObject({ id, kind: 'ScaleOut', message: expect.stringContaining('Cancelled, and taken back') });
     const plan = settle(cluster);
     expect(condition(plan, 'Progressing')).toMatchObject({ reason: 'Cancelled' });
+    expect(plan.detail.orchestrationLog?.at(-1)).toMatchObject({ orchestration: id, outcome: 'Cancelled' });
     expect(size(cluster)).toEqual({ pods: 6, shards: 3 });
+    expect(cluster.snapshot().claims).toHaveLength(6);
     expect(countKeptSlots(cluster)).toBe(SLOT_COUNT);
   });
 

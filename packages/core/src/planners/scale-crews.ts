@@ -71,7 +71,10 @@ export function planLeftoverClaims({ snapshot, topology }: PlanView): Decision |
   if (leftover.length === 0) return undefined;
   const message = 'Volumes of pods that are not wanted any more are deleted (spec.deletionPolicy is Delete).';
   const actions = leftover.map(({ name, uid }): Action => ({ type: 'DeleteClaim', claim: name, uid }));
-  return { kind: scaling ?? 'ScaleReplicas', reason: 'OrchestrationStarted', message, stages: [actions] };
+  const kind = scaling ?? 'ScaleReplicas';
+  const decision: Decision = { kind, reason: 'OrchestrationStarted', message, stages: [actions] };
+  // Of a change that is taken back, these are the pods that it had added.
+  return { ...decision, undo: decision };
 }
 
 const waiting: Decision = {

@@ -43,14 +43,16 @@ export function planScale(view: PlanView): Decision | undefined {
   const { scaling, observedPods = 0, wantedPods } = view.topology;
   const kind = scaling ?? (observedPods > wantedPods ? 'ScaleReplicas' : 'Heal');
   const refusal = refuseOverflow(view) ?? refuseWriteStop(view);
-  if (refusal) return { ...refusal, kind };
+  const next: Decision | undefined = refusal ? { ...refusal, kind } : findStep(view, kind);
+  // The size that is wanted is then the one before.
+  return next && findWithdrawn(view.snapshot).has(kind) ? { ...next, undo: next } : next;
+}
+
+function findStep(view: PlanView, kind: OrchestrationKind): Decision | undefined {
   const parts = STEPS.filter(({ isPartOf }) => isPartOf(kind, view));
   for (const { name, plan, limit } of STEPS) {
     const decision = plan(view);
-    if (!decision) continue;
-    const next: Decision = { ...decision, kind, step: { ...numberStep(name, parts), ...limit } };
-    // The size that is wanted is then the one before.
-    return findWithdrawn(view.snapshot).has(kind) ? { ...next, undo: next } : next;
+    if (decision) return { ...decision, kind, step: { ...numberStep(name, parts), ...limit } };
   }
   return undefined;
 }
