@@ -16,7 +16,7 @@ export interface Decision {
   readonly reason: Reason;
   readonly message: string;
   readonly stages?: Plan['stages'];
-  /** How many pods the StatefulSet shall have from now on, where that is less than it has. */
+  /** How many pods the StatefulSet shall have from now on, where that is another number than it has. */
   readonly pods?: number;
   /** Settings that every node runs with now, to be kept for the next start of each. */
   readonly settings?: NodeSettings;

@@ -23,7 +23,7 @@ import { planUnreadableRestart } from './planners/restart-at.ts';
 import { planRoll } from './planners/roll.ts';
 import { planBalance } from './planners/balance.ts';
 import { planLeftoverClaims } from './planners/scale-crews.ts';
-import { planScale } from './planners/scale.ts';
+import { planGrowth, planScale } from './planners/scale.ts';
 import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
@@ -61,6 +61,7 @@ const repairs: readonly Planner[] = [
 
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
 const changes: readonly Planner[] = [
+  planGrowth,
   planConfig,
   planRoll,
   planScale,
@@ -123,7 +124,7 @@ const NOTHING: Found = { drifts: [], refused: [] };
 
 function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], found: Found = NOTHING): Plan {
   const { decision } = course;
-  const health = assessToldHealth(view);
+  const health = assessToldHealth(view, course.orchestration?.kind);
   const upgrades = followUpgrades(view, course);
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;

@@ -16,7 +16,10 @@ export interface ChildrenInput {
   readonly mayLackOne?: boolean;
 }
 
-/** Pods that a cluster of this spec has. */
-export function podCount({ masterCount, replicasPerMaster }: EffectiveClusterSpec): number {
+/** Pods that a cluster of this size has. */
+export function podCount({
+  masterCount,
+  replicasPerMaster,
+}: Pick<EffectiveClusterSpec, 'masterCount' | 'replicasPerMaster'>): number {
   return masterCount * (1 + replicasPerMaster);
 }

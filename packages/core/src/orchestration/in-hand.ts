@@ -20,7 +20,7 @@ export function findPodsInHand(
 ): string[] {
   const unwell = findUnwell(view);
   for (const { name } of findLeaving(view)) unwell.add(name);
-  const touched = [...findTouched(view, decision), ...findEmptied(view), ...findNewcomers(view)];
+  const touched = [...findTouched(view, decision), ...findEmptied(view), ...findNewcomers(view, decision)];
   const names = new Set([...before.filter((pod) => isSameStep || unwell.has(pod)), ...touched]);
   return [...names].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
@@ -91,9 +91,9 @@ function findEmptied({ topology }: PlanView): string[] {
   return topology.leaving.flatMap(({ primary, replicas }) => [primary, ...replicas].map(({ pod }) => pod.name));
 }
 
-/** Pods that the spec asks for and the StatefulSet does not yet. */
-function findNewcomers({ snapshot, topology }: PlanView): string[] {
-  const { observedPods = topology.wantedPods, wantedPods } = topology;
+/** Pods that are wanted now and that the StatefulSet does not have yet. */
+function findNewcomers({ snapshot, topology }: PlanView, { pods = topology.wantedPods }: Decision): string[] {
+  const { observedPods = pods } = topology;
   const { pod } = childNames(snapshot.cluster.metadata.name);
-  return Array.from({ length: Math.max(0, wantedPods - observedPods) }, (_, index) => pod(observedPods + index));
+  return Array.from({ length: Math.max(0, pods - observedPods) }, (_, index) => pod(observedPods + index));
 }

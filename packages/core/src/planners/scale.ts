@@ -1,6 +1,7 @@
 import type { OrchestrationKind } from '@valkey-operator/api';
 import { SLOT_COUNT, SlotSet } from '@valkey-operator/valkey';
 import { type Decision, order, type PlanView, stagesOf, type Step } from '../decision.ts';
+import { isChange, recallBegun } from '../orchestration/begun.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { refuseLeaving } from '../replicas-for-writes.ts';
 import { isDoomed } from '../shard-roles.ts';
@@ -24,7 +25,7 @@ function counted(minutes: number) {
  * from moving is told by planMoves.
  */
 const STEPS = [
-  { name: 'Start pods', isPartOf: isOut, plan: awaitPods, limit: { timeoutMs: 10 * 60_000 } },
+  { name: 'Start pods', isPartOf: addsPods, plan: awaitPods, limit: { timeoutMs: 10 * 60_000 } },
   { name: 'Grow volumes', isPartOf: growsVolumes, plan: growNewVolumes, limit: { timeoutMs: GROW_MS } },
   { name: 'Form shards', isPartOf: isOut, plan: formShards, limit: counted(10) },
   { name: 'Announce addresses', isPartOf: opensDoors, plan: planAnnouncements, limit: counted(10) },
@@ -33,6 +34,26 @@ const STEPS = [
   { name: 'Complete shards', isPartOf: hasDoomed, plan: completeCrews, limit: counted(60) },
   { name: 'Remove pods', isPartOf: hasDoomed, plan: shrink, limit: counted(10) },
 ] as const;
+
+/**
+ * What adds pods begins with that, and before it nothing of it counts. It goes before other changes: these may need it, such as
+ * writes that shall wait for more replicas, or a roll of shards that have none. It may be the answer to what a repair waits for.
+ */
+export function planGrowth(view: PlanView): Decision | undefined {
+  const { growth, observedPods = 0 } = view.topology;
+  if (!growth) return undefined;
+  const { kind, wantedPods: pods } = growth;
+  const [{ name, limit }] = STEPS;
+  const parts = STEPS.filter(({ isPartOf }) => isPartOf(kind, view));
+  return {
+    kind,
+    reason: 'OrchestrationStarted',
+    message: `The pods grow from ${observedPods} to ${pods}.`,
+    pods,
+    unblocks: !recallBegun(view.snapshot).some((each) => isChange(each.kind)),
+    step: { ...numberStep(name, parts), ...limit },
+  };
+}
 
 /**
  * More or fewer shards, more or fewer replicas, or both at once (C2, C3). Kubernetes adds and removes the highest ordinals,
@@ -94,18 +115,24 @@ function growsVolumes(kind: OrchestrationKind, view: PlanView): boolean {
   return isOut(kind) && makesSmallVolumes(view);
 }
 
+function addsPods(kind: OrchestrationKind, { topology: { observedPods = 0, wantedPods } }: PlanView): boolean {
+  return isOut(kind) || (kind === 'ScaleReplicas' && observedPods <= wantedPods);
+}
+
 function opensDoors(kind: OrchestrationKind, { snapshot }: PlanView): boolean {
   return isOut(kind) && snapshot.spec.services.external.enabled;
 }
 
-function hasDoomed(kind: OrchestrationKind, { topology }: PlanView): boolean {
-  return !isOut(kind) || topology.members.some((member) => isDoomed(member, topology));
+function hasDoomed(kind: OrchestrationKind, view: PlanView): boolean {
+  const { topology } = view;
+  return !addsPods(kind, view) || topology.members.some((member) => isDoomed(member, topology));
 }
 
 /** With all of them known, roles can be given so that shards are spread over nodes and zones. */
-function awaitPods({ topology }: PlanView): Decision | undefined {
-  const { missing, wantedShards, shards, members, wantedPods } = topology;
-  if (missing.length === 0 || shards.length >= wantedShards) return undefined;
+function awaitPods(view: PlanView): Decision | undefined {
+  const { scaling, missing, wantedShards, shards, members, wantedPods } = view.topology;
+  const isAwaited = shards.length < wantedShards || (scaling === 'ScaleReplicas' && addsPods(scaling, view));
+  if (missing.length === 0 || !isAwaited) return undefined;
   const message = `${members.length} of ${wantedPods} nodes have started; waiting for ${listNames(missing.map(({ name }) => name))}.`;
   return { reason: 'WaitingForPods', message };
 }

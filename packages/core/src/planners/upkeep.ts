@@ -24,7 +24,8 @@ export interface Upkeep {
 export function planUpkeep(view: PlanView, decision: Decision | undefined): Upkeep {
   const { snapshot, topology, roll } = view;
   const { cluster } = snapshot;
-  // Pods are added at once, but only let go when nothing depends on them any more: that is for planScale to say.
+  // What is wanted is there at once. When it becomes more is for planGrowth to say, and when nothing depends on a pod any more for
+  // planScale.
   const replicas = decision?.pods ?? Math.max(topology.wantedPods, topology.observedPods ?? 0);
   // Until a roll begins, a pod that has to be made anew is made of what the others are made of.
   const template = isUnderWay(view, decision) ? roll.target : roll.good;

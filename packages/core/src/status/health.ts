@@ -1,4 +1,4 @@
-import type { Reason } from '@valkey-operator/api';
+import type { OrchestrationKind, Reason } from '@valkey-operator/api';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
 import { isInSync, isOwner, type Member, type Shard, type Topology } from '../topology.ts';
@@ -14,6 +14,7 @@ export interface Finding {
 export interface Health {
   readonly servedSlots: number;
   readonly readyPrimaries: number;
+  readonly wantedPrimaries: number;
   readonly readyReplicas: number;
   readonly wantedReplicas: number;
   /** What keeps the cluster from being Ready, the most telling first. */
@@ -27,15 +28,21 @@ export function assessHealth({ topology }: PlanView): Health {
   return {
     servedSlots: shards.reduce((sum, { slots }) => sum + slots.count, unheard),
     readyPrimaries: shards.filter(({ primary }) => primary.report.ready).length,
+    wantedPrimaries: wantedShards,
     readyReplicas: replicas.filter(isServing).length,
     wantedReplicas: wantedShards * replicasPerShard,
     shortcomings: findShortcomings(topology, unheard),
   };
 }
 
-/** As it is told: what a pause keeps from being added is not missing, but waits, and the Paused condition says so. */
-export function assessToldHealth(view: PlanView): Health {
+/**
+ * As it is told: what a pause keeps from being added is not missing, but waits, and the Paused condition says so. What begins to
+ * be added with this look is: `running` is what goes on.
+ */
+export function assessToldHealth(view: PlanView, running: OrchestrationKind | undefined): Health {
   const { snapshot, topology } = view;
+  const { growth } = topology;
+  if (growth && growth.kind === running) return assessHealth({ ...view, topology: { ...topology, ...growth } });
   const { replicasPerShard, shardCount, wantedPods, observedPods = wantedPods } = topology;
   if (!isPaused(snapshot) || !topology.formed) return assessHealth(view);
   const present = Math.max(0, Math.floor(observedPods / shardCount) - 1);

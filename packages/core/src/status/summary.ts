@@ -36,7 +36,7 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
   return {
     phase: choosePhase(view, situation),
     observedGeneration: cluster.metadata.generation,
-    masters: `${health.readyPrimaries}/${topology.wantedShards}`,
+    masters: `${health.readyPrimaries}/${health.wantedPrimaries}`,
     replicas: `${health.readyReplicas}/${health.wantedReplicas}`,
     masterCount: topology.shards.length,
     selector: Object.entries(selectorLabels(name))
@@ -79,8 +79,10 @@ function describeConditions(view: PlanView, { health, problems, course, drifts, 
   };
 }
 
-function describePause({ topology: { wantedPods, observedPods = 0 } }: PlanView, { pending }: Course): ConditionText {
-  const more = wantedPods > observedPods ? ` The spec asks for ${wantedPods} pods, and there are ${observedPods}.` : '';
+function describePause({ topology }: PlanView, { pending }: Course): ConditionText {
+  const { growth, wantedPods, observedPods = 0 } = topology;
+  const asked = growth?.wantedPods ?? wantedPods;
+  const more = asked > observedPods ? ` The spec asks for ${asked} pods, and there are ${observedPods}.` : '';
   const waiting = pending.map(({ kind }) => kind).join(', ');
   const plan = waiting && ` What waits: ${waiting}; .status.plan says what it would do.`;
   return { status: true, reason: 'Paused', message: `${PAUSED}${more}${plan}` };
@@ -112,8 +114,8 @@ function describeSlots(formed: boolean, { servedSlots }: Health): ConditionText 
   return { status: false, reason: formed ? 'SlotsUncovered' : 'Creating', message: text };
 }
 
-function describeHealth({ topology: { shards, wantedShards } }: PlanView, { wantedReplicas }: Health): string {
-  const each = wantedReplicas / wantedShards;
+function describeHealth({ topology: { shards } }: PlanView, { wantedPrimaries, wantedReplicas }: Health): string {
+  const each = wantedReplicas / wantedPrimaries;
   const replicas = each === 1 ? '1 replica' : `${each} replicas`;
   return `All ${SLOT_COUNT} slots are served by ${shards.length} primaries, each with ${replicas} in sync.`;
 }
