@@ -19,6 +19,7 @@ import { planNames } from './planners/names.ts';
 import { planOpenSlots } from './planners/open-slots.ts';
 import { planReplicas } from './planners/replicas.ts';
 import { planReplaceBroken, planRolledBack, planRollFailure } from './planners/roll-failure.ts';
+import { planUnreadablePause } from './planners/pause.ts';
 import { planUnreadableRestart } from './planners/restart-at.ts';
 import { planRoll } from './planners/roll.ts';
 import { planBalance } from './planners/balance.ts';
@@ -73,6 +74,7 @@ const changes: readonly Planner[] = [
   planRefusedConfig,
   planRolledBack,
   planUnreadableRestart,
+  planUnreadablePause,
 ];
 
 /** Timers are a backstop: what ends a wait is an event. */
