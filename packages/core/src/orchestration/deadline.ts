@@ -2,9 +2,11 @@ import { annotations, type Orchestration } from '@valkey-operator/api';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { formatTime } from '../status/time.ts';
 
+/** While no operator was there, nothing of it could be done: that time does not count. */
 export function isOverdue({ snapshot }: PlanView, { stepStartedAt }: Orchestration, step: Step | undefined): boolean {
   if (step?.timeoutMs === undefined || stepStartedAt === undefined) return false;
-  return snapshot.now - Date.parse(stepStartedAt) > step.timeoutMs;
+  const { now, operator } = snapshot;
+  return now - Math.max(Date.parse(stepStartedAt), operator.since ?? 0) > step.timeoutMs;
 }
 
 /** Counted, and given the same time again. */

@@ -40,6 +40,18 @@ describe('a changed setting', () => {
     expect(cluster.pods.find(({ rejected }) => rejected)).toBeUndefined();
   });
 
+  it.each([0, 1, 2])('goes on when the operator was away for long after %i looks at it', (looks) => {
+    const cluster = bear();
+    cluster.change(policy('allkeys-lru'));
+    for (let look = 0; look < looks; look += 1) cluster.reconcile(checkPlan(cluster));
+    cluster.reconcile(checkPlan(cluster), 0, ['ValkeyCluster', 'ValkeyClusterStatus']);
+    cluster.now += 10 * 60_000;
+    cluster.operator = { ...cluster.operator, since: cluster.now };
+    expect(condition(settle(cluster), 'Progressing')).toMatchObject({ reason: 'Healthy' });
+    expect(new Set(running(cluster))).toEqual(new Set(['allkeys-lru']));
+    expect(kept(cluster)).toBe('allkeys-lru');
+  });
+
   it('that one node refuses is taken back from all, and told in its words', () => {
     const cluster = bear();
     const stubborn = cluster.primaries[1]!;

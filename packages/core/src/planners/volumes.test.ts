@@ -85,6 +85,15 @@ describe('volumes', () => {
     expect([...cluster.volumes.values()].map(({ storage }) => storage)).toEqual(Array.from({ length: 6 }, () => '2Gi'));
   });
 
+  it('grow though the operator was away for long before it could ask', () => {
+    const cluster = grown();
+    cluster.reconcile(checkPlan(cluster), 0, ['ValkeyCluster', 'ValkeyClusterStatus']);
+    cluster.now += 10 * 60_000;
+    cluster.operator = { ...cluster.operator, since: cluster.now };
+    settle(cluster);
+    expect(new Set([...cluster.volumes.values()].map(({ storage }) => storage))).toEqual(new Set(['2Gi']));
+  });
+
   it('are waited for, and what they wait for is told', () => {
     const plan = seenWith({ storage: '2Gi', capacity: '1Gi', resizing: 'FileSystemResizePending' });
     expect(plan.stages).toEqual([]);
