@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { builtInDefaults, resolveEffectiveSpec } from '@valkey-operator/api';
+import { annotations, builtInDefaults, resolveEffectiveSpec } from '@valkey-operator/api';
 import { buildTrialPod } from '@valkey-operator/core';
 import { configMaps, pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
 import { viewTrial } from '@valkey-operator/operator/trial-view';
-import { expectMap } from '@valkey-operator/valkey';
+import { expectMap, expectText } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { findPodProcesses } from '../support/pod-processes.ts';
 import { call, createRestrictedNamespace, sampleSpec, TestCluster } from '../support/test-cluster.ts';
@@ -236,6 +236,23 @@ describe('what somebody changes behind the back of the operator', () => {
     await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('volatile-ttl'));
     expect(await running('cluster-allow-replica-migration')).toEqual(everywhere('no'));
     expect(await running('lfu-log-factor')).toEqual(everywhere('10'));
+    expect(await lives()).toEqual(livesBefore);
+  });
+
+  test('of the port that a primary announces is put back, though its replica has lost it by then', async () => {
+    const [node] = await cluster.primaries();
+    const { ip: replica } = await cluster.replicaOf(node!);
+    const link = async () => expectText(await call(replica, ['INFO', 'replication']));
+    await cluster.annotate({ [annotations.paused]: 'true' });
+    await call(node!.ip, ['CONFIG', 'SET', 'cluster-announce-port', '1234']);
+    await expect.poll(link, POLL).toContain('master_link_status:down');
+    await cluster.annotate({ [annotations.paused]: null });
+    await expect
+      .poll(() => drift(), { timeout: 90_000, interval: 250 })
+      .toContain(`Valkey in pod ${node!.pod}: cluster-announce-port is 1234, should be 0`);
+    await expect.poll(() => running('cluster-announce-port'), POLL).toEqual(everywhere('0'));
+    await expect.poll(link, POLL).toContain('master_link_status:up');
+    await atRest();
     expect(await lives()).toEqual(livesBefore);
   });
 

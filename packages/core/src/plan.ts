@@ -7,7 +7,7 @@ import { listEnded } from './orchestration/ended.ts';
 import { writeLog } from './orchestration/log.ts';
 import { tellStory } from './orchestration/story.ts';
 import { planBirth } from './planners/birth.ts';
-import { planConfig, planRefusedConfig } from './planners/config.ts';
+import { planConfig, planRefusedConfig, planSettingDrift } from './planners/config.ts';
 import { planDeletion } from './planners/deletion.ts';
 import { planFailover } from './planners/failover.ts';
 import { planForget } from './planners/forget.ts';
@@ -58,6 +58,7 @@ const repairs: readonly Planner[] = [
   planReplicas,
   planForget,
   planOpenSlots,
+  planSettingDrift,
 ];
 
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */

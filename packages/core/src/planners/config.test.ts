@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildSettings, settingsInEffect } from '../builders/settings.ts';
 import { planCluster } from '../plan.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
-import type { ChildObject } from '../snapshot.ts';
+import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { checkPlan } from '../testing/check-plan.ts';
 import { bear, condition, countKeptSlots, settle } from '../testing/settle.ts';
 
@@ -315,21 +315,70 @@ describe('settings', () => {
 });
 
 describe('a setting that was changed by hand', () => {
+  /** What is seen when this has been set on the second primary. */
+  const seenWith = (cluster: SimulatedCluster, name: string, is: string, should: string): ClusterSnapshot => {
+    const snapshot = cluster.snapshot();
+    const { name: primary } = cluster.primaries[1]!;
+    const pods = snapshot.pods.map((pod) => {
+      const { report } = pod;
+      const config = { ...report!.config, drift: [{ name, is, should }] };
+      return pod.name === primary ? { ...pod, report: { ...report!, config } } : pod;
+    });
+    return { ...snapshot, pods };
+  };
+  const putBack = ({ primaries }: SimulatedCluster) => [
+    [{ pod: primaries[1]!.name, command: { do: 'setConfig' }, reason: 'DriftRepaired' }],
+  ];
+
   it('is told with what it should be, and put back', () => {
     const cluster = bear();
-    const snapshot = cluster.snapshot();
-    const [pod, ...others] = snapshot.pods;
-    const drift = [{ name: 'maxmemory', is: '1', should: '402653184' }];
-    const report = { ...pod!.report!, config: { ...pod!.report!.config, drift } };
-    const plan = planCluster({ ...snapshot, pods: [{ ...pod!, report }, ...others] });
-    const message = `Valkey in pod ${pod!.name}: maxmemory is 1, should be 402653184`;
+    const plan = planCluster(seenWith(cluster, 'maxmemory', '1', '402653184'));
+    const message = `Valkey in pod ${cluster.primaries[1]!.name}: maxmemory is 1, should be 402653184`;
     expect(plan.events).toContainEqual({ reason: 'DriftRepaired', message });
     expect(condition(plan, 'DriftDetected')).toEqual({
       status: 'True',
       reason: 'DriftRepaired',
       message: `${message}.`,
     });
-    expect(plan.stages).toMatchObject([[{ pod: pod!.name, command: { do: 'setConfig' }, reason: 'DriftRepaired' }]]);
+    expect(plan.stages).toMatchObject(putBack(cluster));
+  });
+
+  it('is put back also where it is why a replica waits for its primary, and before other settings are tried', () => {
+    const cluster = bear();
+    cluster.change(policy('allkeys-lru'));
+    const seen = seenWith(cluster, 'cluster-announce-port', '1234', '0');
+    const { id } = cluster.primaries[1]!.node;
+    const pods = seen.pods.map((pod) => {
+      const { report } = pod;
+      if (report?.cluster?.primaryId !== id) return pod;
+      return { ...pod, ready: false, report: { ...report, replication: { ...report.replication!, linkUp: false } } };
+    });
+    expect(planCluster({ ...seen, pods }).stages).toMatchObject(putBack(cluster));
+  });
+
+  it('is put back instead of introducing the node, where it is the address that it announces', () => {
+    const cluster = bear();
+    const { ip, node } = cluster.primaries[1]!;
+    const seen = seenWith(cluster, 'cluster-announce-ip', '10.9.9.9', ip);
+    const pods = seen.pods.map((pod) => {
+      const view = pod.report!.cluster!;
+      const nodes = view.nodes.map((line) => (line.id === node.id ? { ...line, ip: '10.9.9.9' } : line));
+      return { ...pod, report: { ...pod.report!, cluster: { ...view, nodes } } };
+    });
+    expect(planCluster({ ...seen, pods }).stages).toMatchObject(putBack(cluster));
+  });
+
+  it('does not keep others from being corrected when Valkey refuses to go back to what it was', () => {
+    const cluster = bear();
+    cluster.change(policy('allkeys-lru'));
+    const seen = seenWith(cluster, 'oom-score-adj', 'yes', 'no');
+    const rejected = { hash: settingsInEffect(seen)!.hash, message: 'no' };
+    const pods = seen.pods.map((pod) => {
+      const { report } = pod;
+      return { ...pod, report: { ...report!, config: { ...report!.config, rejected } } };
+    });
+    const { status } = planCluster({ ...seen, pods });
+    expect(status.orchestration).toMatchObject({ kind: 'Reconfigure', stepName: 'Try on one node' });
   });
 });
 

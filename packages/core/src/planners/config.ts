@@ -29,6 +29,20 @@ export function planConfig(view: PlanView): Decision | undefined {
   return decision && { kind: 'Reconfigure', disruptive: false, unblocks, ...decision, ...(undo && { undo }) };
 }
 
+/**
+ * What somebody has set by CONFIG SET (C6). A repair, for it may be the very reason why another one waits. Who has refused what
+ * is in effect is left to planConfig, so that it holds up nothing else.
+ */
+export function planSettingDrift({ snapshot, topology }: PlanView): Decision | undefined {
+  const inEffect = settingsInEffect(snapshot);
+  if (!topology.formed || !inEffect) return undefined;
+  const drifted = topology.members.filter(
+    ({ report: { config } }) => (config.drift ?? []).length > 0 && config.rejected?.hash !== inEffect.hash,
+  );
+  if (drifted.length === 0) return undefined;
+  return { kind: 'Heal', ...apply(drifted, inEffect, 'Puts back what was set by hand on', 'DriftRepaired') };
+}
+
 /** What a person has to correct. Last of all, for it stands in the way of nothing else. */
 export function planRefusedConfig(view: PlanView): Decision | undefined {
   const refusal = compareSettings(view)?.refusal;
@@ -91,15 +105,12 @@ function moveOn(view: PlanView, { wanted, inEffect }: SettingsChange): Decision 
   return { step: KEEP, reason: 'Reconfiguring', message, settings: wanted, events };
 }
 
-/** Brings back who ran ahead, who started with an older file, and who was changed by hand. */
+/** Brings back who ran ahead, and who started with an older file. */
 function returnTo(view: PlanView, inEffect: NodeSettings, refusal: ConfigRefusal | undefined): Decision | undefined {
   const back = bringBack(view, inEffect);
   if (back) return back;
-  const { members } = view.topology;
-  const drifted = members.filter(({ report }) => (report.config.drift ?? []).length > 0);
-  if (drifted.length > 0) return repairDrift(drifted, inEffect);
   // What was refused once may be tried again when it is asked for again.
-  const resentful = refusal ? [] : members.filter(({ report }) => report.config.rejected !== undefined);
+  const resentful = refusal ? [] : view.topology.members.filter(({ report }) => report.config.rejected !== undefined);
   return resentful.length > 0
     ? { step: APPLY, ...apply(resentful, inEffect, 'Confirms the settings in effect on') }
     : undefined;
@@ -108,10 +119,6 @@ function returnTo(view: PlanView, inEffect: NodeSettings, refusal: ConfigRefusal
 function bringBack({ topology: { members } }: PlanView, inEffect: NodeSettings): Decision | undefined {
   const ahead = members.filter(({ report }) => report.config.runningHash !== inEffect.hash);
   return ahead.length > 0 ? { step: APPLY, ...apply(ahead, inEffect, 'Sets the settings in effect on') } : undefined;
-}
-
-function repairDrift(drifted: readonly Member[], inEffect: NodeSettings): Decision {
-  return { kind: 'Heal', ...apply(drifted, inEffect, 'Puts back what was set by hand on', 'DriftRepaired') };
 }
 
 function apply(

@@ -14,7 +14,9 @@ import { forgetEverywhere } from './forget.ts';
 export function planIntroductions({ topology }: PlanView): Decision | undefined {
   const hub = chooseHub(topology);
   if (hub === undefined || topology.members.length < 2) return undefined;
-  const others = topology.members.filter((member) => member !== hub && !member.pod.deletionTimestamp);
+  const others = topology.members.filter(
+    (member) => member !== hub && !member.pod.deletionTimestamp && !isDisguised(member),
+  );
   const strangers = others.filter((member) => !knows(hub, member));
   const estranged = others.filter((member) => knows(hub, member) && !member.known.has(hub.id));
   const rivals = findRivals(topology, strangers);
@@ -73,6 +75,13 @@ export function knows(member: Member, peer: Member): boolean {
 /** The node that knows the cluster best: a primary with slots, and of these the one with most working links. */
 function chooseHub({ shards }: Topology): Member | undefined {
   const links = ({ cluster }: Member) => cluster.nodes.filter(({ linkConnected }) => linkConnected).length;
-  const primaries = shards.map(({ primary }) => primary).filter(({ pod }) => !pod.deletionTimestamp);
+  const primaries = shards
+    .map(({ primary }) => primary)
+    .filter((primary) => !primary.pod.deletionTimestamp && !isDisguised(primary));
   return primaries.toSorted((a, b) => links(b) - links(a) || a.pod.ordinal - b.pod.ordinal)[0];
+}
+
+/** By CONFIG SET somebody has made it announce another address: whom it is introduced to, it tells that. */
+function isDisguised({ report }: Member): boolean {
+  return (report.config.drift ?? []).some(({ name }) => /^cluster-announce-(ip|port|bus-port)$/.test(name));
 }
