@@ -16,7 +16,8 @@ export function nameTrial({ hash }: NodeSettings, { valkeyImage }: EffectiveClus
 
 /**
  * A Valkey of its own that is started with settings, as the nodes would be: of the same image and with the same limit, but
- * without data, sidecar or network. It has none of the labels that Services and the disruption budget select by.
+ * without data, sidecar or network. It bears no label that anything selects the nodes by, be it a Service or a rule of the spec
+ * that keeps nodes apart: whose pod it is, its annotation says.
  */
 export function buildTrialPod(cluster: ValkeyCluster, spec: EffectiveClusterSpec, settings: NodeSettings): ChildObject {
   const { name } = cluster.metadata;
@@ -28,7 +29,7 @@ export function buildTrialPod(cluster: ValkeyCluster, spec: EffectiveClusterSpec
     kind: 'Pod',
     metadata: {
       ...metadata,
-      labels: { ...spec.labels, [labels.cr]: name, [labels.component]: TRIAL, [labels.managedBy]: managedBy },
+      labels: { [labels.cr]: metadata.name, [labels.component]: TRIAL, [labels.managedBy]: managedBy },
       annotations: { ...metadata.annotations, [annotations.applied]: nameTrial(settings, spec) },
     },
     spec: {

@@ -188,6 +188,37 @@ describe('a setting for the next start with which no Valkey starts', () => {
     expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(new Set(['32']));
   });
 
+  it('does not hold up a change of another kind for that, and is put into effect when a pod may be made after all', () => {
+    const cluster = bear();
+    cluster.refusals.judge = ({ kind }) => (kind === 'Pod' ? 'exceeded quota: pods' : undefined);
+    cluster.change({ config: { databases: '32' }, masterCount: 4 });
+    for (let round = 0; round < 400; round += 1) {
+      cluster.reconcile(checkPlan(cluster));
+      cluster.tick();
+    }
+    expect(cluster.primaries).toHaveLength(4);
+    expect(cluster.reconcile(checkPlan(cluster)).status.orchestration).toMatchObject({ kind: 'Reconfigure' });
+    cluster.refusals.judge = () => undefined;
+    cluster.now += 30_000;
+    settle(cluster, 400);
+    expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(new Set(['32']));
+  });
+
+  it('is put into effect however late its pod has found a place', () => {
+    const cluster = bear();
+    cluster.change({ config: { databases: '32' } });
+    cluster.reconcile(checkPlan(cluster));
+    const trial = { ...cluster.trials.current!, message: 'No node takes it.' };
+    for (let minute = 0; minute < 10; minute += 1) {
+      cluster.trials.current = trial;
+      cluster.reconcile(checkPlan(cluster));
+      cluster.now += 60_000;
+    }
+    cluster.trials.current = { ...trial, message: '', verdict: 'accepted' };
+    settle(cluster, 400);
+    expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(new Set(['32']));
+  });
+
   it('is told in words of Kubernetes as long as it cannot be proven', () => {
     const cluster = bear();
     cluster.change({ config: { databases: '32' } });

@@ -85,6 +85,8 @@ function compareSettings(view: PlanView) {
 
 /** Each takes a command or a write, and begins only when every node is well. */
 const limits = { of: 3, timeoutMs: 5 * 60_000, onTimeout: 'rollBack' } as const;
+/** As long as it takes: a quota or a node that is full is no fault of the settings. */
+const PROVE: Step = { name: 'Prove on a pod of its own', number: 1, of: limits.of };
 const TRY: Step = { name: 'Try on one node', number: 1, ...limits };
 const APPLY: Step = { name: 'Apply on every node', number: 2, ...limits };
 const KEEP: Step = { name: 'Keep for the next start', number: 3, ...limits };
@@ -92,7 +94,7 @@ const KEEP: Step = { name: 'Keep for the next start', number: 3, ...limits };
 function moveOn(view: PlanView, { wanted, inEffect }: SettingsChange): Decision {
   const { members } = view.topology;
   const trial = planTrial(view, { wanted, inEffect });
-  if (trial) return { step: TRY, ...trial };
+  if (trial) return { step: PROVE, ...trial };
   const changes = describeSettingChanges(inEffect, wanted);
   const others = members.filter(({ report }) => report.config.runningHash !== wanted.hash);
   if (others.length === members.length) {

@@ -19,7 +19,9 @@ export function planTrial(view: PlanView, change: SettingsChange): Decision | un
   const asked = askTrial(view, change);
   if (asked === undefined || (trial?.asked === asked && trial.verdict === 'accepted')) return undefined;
   const message = `Starts a Valkey without data with ${listRestartOnly(view, change).join(', ')} as wanted, to see whether it takes that.`;
-  if (trial) return { reason: 'Reconfiguring', message: trial.message ? `${message} ${trial.message}` : message };
+  // What keeps it from starting, or from being made, may last: then it waits, and holds up nothing else.
+  if (trial?.message) return { reason: 'WaitingForPods', message: `${message} ${trial.message}`, held: true };
+  if (trial) return { reason: 'Reconfiguring', message };
   const object = buildTrialPod(cluster, view.roll.good, change.wanted);
   const stages: Decision['stages'] = [[{ type: 'ApplyChild', object }]];
   const refusal = view.snapshot.refusals?.find(
@@ -28,7 +30,7 @@ export function planTrial(view: PlanView, change: SettingsChange): Decision | un
   if (!refusal) return { reason: 'Reconfiguring', message, stages };
   const isDue = view.snapshot.now - refusal.lastAt >= RETRY_MS;
   const told = `${message} The API server refuses ${refusal.child}: ${refusal.message}.`;
-  return { reason: 'ChildRefused', message: told, ...(isDue && { stages }) };
+  return { reason: 'ChildRefused', message: told, held: true, ...(isDue && { stages }) };
 }
 
 /** Which trial these settings need; none when nothing of them takes a start, or when a node has them already. */

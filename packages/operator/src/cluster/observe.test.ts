@@ -65,6 +65,18 @@ describe('a snapshot', () => {
     expect(snapshot.kubernetesNodes).toEqual([{ name: 'node-1', zone: 'a', ready: false }]);
   });
 
+  test('has the pod on which settings are proven apart from its nodes', async () => {
+    const trial = { ...aPod('demo-trial'), status: { phase: 'Failed' } };
+    const metadata = {
+      ...trial.metadata,
+      labels: { 'valkey.io/cr': 'demo-trial' },
+      ownerReferences: ownedBy('cluster-uid'),
+    };
+    const { snapshot } = await observe((api) => void api.put(`${CORE}/pods/demo-trial`, { ...trial, metadata }));
+    expect(snapshot.trial).toMatchObject({ name: 'demo-trial', verdict: 'void' });
+    expect(snapshot.pods).toEqual([]);
+  });
+
   test('does not have the last pods of a deleted cluster of the same name', async () => {
     const controller = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'demo', uid: 'set-uid', controller: true };
     const pods = (setOwner: string) =>

@@ -61,7 +61,7 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
   const own = <T extends KubeObject>(cache: ClusterCache<T>) =>
     cache.byIndex('cluster', name).filter((object) => object.metadata.namespace === namespace);
   const pods = own(caches.pods);
-  const trial = pods.find((pod) => isTrial(pod) && isControlledBy(pod, cluster));
+  const trial = caches.pods.get({ namespace, name: childNames(name).trial });
   const labelled = [...caches.children.values()].flatMap(own) as ChildObject[];
   const namesakes = await findNamesakes(client, { cluster, spec, operator }, labelled);
   return {
@@ -77,7 +77,7 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
       cluster,
       pods.filter((pod) => !isTrial(pod)),
     ),
-    ...(trial && { trial: viewTrial(trial) }),
+    ...(trial && isControlledBy(trial, cluster) && { trial: viewTrial(trial) }),
     claims: await viewClaims(client, own(caches.claims).map(viewClaim), spec),
     kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
     repairs: context.repairs.view(`${namespace}/${name}`),

@@ -11,6 +11,9 @@ const defaultsIn = (place: string) =>
   `/apis/${apiVersion}/namespaces/${place}/valkeyclusterdefaults/valkey-operator-defaults`;
 const node = (status: string) => ({ kind: 'Node', status: { conditions: [{ type: 'Ready', status }] } });
 const pod = { ...aPod('demo-0'), spec: { nodeName: 'node-1' } };
+const trial = {
+  metadata: { name: 'demo-trial', labels: { 'valkey.io/cr': 'demo-trial' }, annotations: { 'valkey.io/cr': 'demo' } },
+};
 
 let api: FakeApi;
 let heard: string[];
@@ -54,6 +57,11 @@ describe('a cluster is looked at', () => {
     ],
     ['a pod of it changes', () => api.put(POD_PATH, { ...pod, status: { phase: 'Running' } }), 'wake demo'],
     ['a pod of it is gone', () => api.remove(POD_PATH), 'wake demo'],
+    [
+      'a pod changes that is no node of it',
+      () => api.put(POD_PATH.replace('demo-0', 'demo-trial'), trial),
+      'wake demo',
+    ],
     ['the defaults of its namespace change', () => api.put(defaultsIn(namespace), {}), 'changed demo'],
     ['the defaults of the operator change', () => api.put(defaultsIn('ops'), {}), 'changed demo'],
     ['the node of a pod is not ready any more', () => api.put('/api/v1/nodes/node-1', node('False')), 'wake demo'],

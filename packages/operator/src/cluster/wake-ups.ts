@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { labels, type ValkeyCluster } from '@valkey-operator/api';
+import { annotations, labels, type ValkeyCluster } from '@valkey-operator/api';
 import type { Change, KubeObject, Live, Node, ObjectRef, ResourceCache } from '@valkey-operator/kube';
 import type { Caches } from '../caches.ts';
 
@@ -31,8 +31,9 @@ export function subscribeWakeUps(caches: Caches, wake: WakeUp, changed: WakeUp, 
   };
 }
 
+/** Of a pod that is no node of its cluster only the annotation says whose it is. */
 function wakeOwner({ metadata }: KubeObject, wake: WakeUp): void {
-  const name = metadata.labels?.[labels.cr];
+  const name = metadata.annotations?.[annotations.cr] ?? metadata.labels?.[labels.cr];
   if (name) wake({ namespace: metadata.namespace, name });
 }
 
