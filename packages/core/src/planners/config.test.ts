@@ -219,6 +219,22 @@ describe('a setting for the next start with which no Valkey starts', () => {
     expect(new Set(cluster.pods.map(({ startedWith }) => startedWith['databases']))).toEqual(new Set(['32']));
   });
 
+  it('stays refused for an operator that has just started and has heard nobody', () => {
+    const { cluster } = refused({ databases: '100' });
+    for (const pod of cluster.pods) Object.assign(pod, { heard: false, lastReport: undefined });
+    cluster.reconcile(checkPlan(cluster));
+    expect(cluster.trials.current).toMatchObject({ verdict: 'refused' });
+  });
+
+  it('that a node refuses for another value with it leaves no pod behind', () => {
+    const cluster = bear();
+    for (const { refuses } of cluster.pods) refuses.add('as-you-like');
+    cluster.change({ config: { databases: '32', 'maxmemory-policy': 'as-you-like' } });
+    expect(condition(settle(cluster), 'Progressing')).toMatchObject({ reason: 'ConfigRejected' });
+    for (let round = 0; round < 3; round += 1) cluster.reconcile(checkPlan(cluster));
+    expect(cluster.trials.current).toBeUndefined();
+  });
+
   it('is told in words of Kubernetes as long as it cannot be proven', () => {
     const cluster = bear();
     cluster.change({ config: { databases: '32' } });

@@ -49,13 +49,18 @@ export function planRefusedConfig(view: PlanView): Decision | undefined {
   return refusal && { kind: 'Reconfigure', reason: 'ConfigRejected', message: refusal.message, held: true };
 }
 
-/** The trial of settings that nobody wants any more, or that is over. A refused one is kept: it is what is known of them. */
+/**
+ * The trial of settings that nobody wants any more, or that is over. A refused one is kept: it is what is known of them. So is
+ * any as long as nobody was heard: an operator that has just started does not know yet what it is about.
+ */
 export function findSpentTrial(view: PlanView): Action[] {
   const { trial } = view.snapshot;
   const settings = compareSettings(view);
   const isWithdrawn = findWithdrawn(view.snapshot).has('Reconfigure');
   const isWanted = settings && !isWithdrawn && askTrial(view, settings) === trial?.asked;
-  if (!trial || trial.deletionTimestamp || (isWanted && trial.verdict !== 'void')) return [];
+  if (!trial || trial.deletionTimestamp || view.topology.members.length === 0) return [];
+  const isOver = trial.verdict === 'void' || (trial.verdict === 'accepted' && settings?.refusal);
+  if (isWanted && !isOver) return [];
   return [{ type: 'DeleteChild', apiVersion: 'v1', kind: 'Pod', name: trial.name, uid: trial.uid }];
 }
 

@@ -43,8 +43,14 @@ describe('settings on a Valkey of its own', () => {
     expect(ended(137, undefined, 'OOMKilled')).toMatchObject({ verdict: 'refused' });
   });
 
-  it.each([0, 137, 143])('are not judged when somebody else ends it (%i)', (exitCode) => {
-    expect(ended(exitCode)).toEqual({ verdict: 'void', message: '' });
+  it.each([
+    [0, 'Completed'],
+    [137, 'Error'],
+    [143, 'Error'],
+    [128, 'StartError'],
+    [255, 'Unknown'],
+  ])('are not judged when somebody else ends it (%i %s)', (exitCode, reason) => {
+    expect(ended(exitCode, 'exec: no such file', reason)).toEqual({ verdict: 'void', message: '' });
   });
 
   it('are not judged as long as it cannot start', () => {

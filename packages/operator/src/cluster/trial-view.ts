@@ -3,7 +3,7 @@ import { findFatalSetting, findStuck, TRIAL, type TrialView } from '@valkey-oper
 import type { Live, Pod } from '@valkey-operator/kube';
 import { viewPod, withoutUndefined } from './pod-view.ts';
 
-/** It was told to end: asked, by SIGTERM or by SIGKILL. Any other end is its own doing. */
+/** It was told to end: asked, by SIGTERM or by SIGKILL. */
 const TOLD_TO_END: ReadonlySet<number> = new Set([0, 143, 137]);
 
 export function isTrial({ metadata }: Live<Pod>): boolean {
@@ -16,7 +16,9 @@ export function viewTrial(pod: Live<Pod>): TrialView {
   const view = { name, uid, asked: own?.[annotations.applied] ?? '', ...withoutUndefined({ deletionTimestamp }) };
   const [container] = pod.status?.containerStatuses ?? [];
   const ended = container?.state?.terminated;
-  if (ended && !TOLD_TO_END.has(ended.exitCode)) return { ...view, verdict: 'refused', message: quote(ended.message) };
+  // Its own doing. Other reasons are the container runtime's, which could not start it, or has lost it.
+  if (ended?.reason === 'Error' && !TOLD_TO_END.has(ended.exitCode))
+    return { ...view, verdict: 'refused', message: quote(ended.message) };
   if (ended?.reason === 'OOMKilled')
     return { ...view, verdict: 'refused', message: 'it takes more memory than its limit allows (OOMKilled)' };
   if (ended || pod.status?.phase === 'Failed') return { ...view, verdict: 'void', message: '' };
