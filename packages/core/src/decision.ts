@@ -37,6 +37,8 @@ export interface Decision {
   readonly undo?: Decision;
   /** It is the answer to what the cluster waits for, such as a new pod that does not start, so it does not wait for that. */
   readonly unblocks?: boolean;
+  /** Somebody else has to do the rest: other changes go on meanwhile, and may be what that takes. */
+  readonly yields?: boolean;
   /** It will not end by itself: the message says what a person can do. */
   readonly held?: boolean;
   readonly events?: Plan['events'];

@@ -80,12 +80,13 @@ function listNext(asked: readonly Decision[], repairKind: OrchestrationKind): Ta
   return [...asked.flatMap((decision) => decision.kind ?? []), repairKind].map((kind) => ({ kind }));
 }
 
-/** Who answers what a repair waits for goes first; then the repair, then the queue. Whoever needs a person stands aside. */
+/** Who answers what a repair waits for goes first; then the repair, then the queue. Whoever needs somebody else stands aside. */
 function pick(candidates: readonly Candidate[], mending: Candidate | undefined): Candidate | undefined {
   const free = candidates.filter(({ hold }) => !hold);
   const isWaiting = mending !== undefined && (mending.decision.stages ?? []).length === 0;
   const answer = isWaiting ? free.find(({ decision }) => decision.unblocks) : undefined;
-  return answer ?? free.find((each) => each === mending || !each.decision.held) ?? free[0];
+  const isAble = ({ decision }: Candidate) => !decision.held && !decision.yields;
+  return answer ?? free.find((each) => each === mending || isAble(each)) ?? free[0];
 }
 
 /** One of each kind, the running one first. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planCluster } from '../plan.ts';
-import type { ClaimView } from '../snapshot.ts';
+import type { ClaimView, ClusterSnapshot } from '../snapshot.ts';
 import { checkPlan } from '../testing/check-plan.ts';
 import { bear, condition, settle } from '../testing/settle.ts';
 
@@ -100,6 +100,27 @@ describe('volumes', () => {
     expect(condition(plan, 'Progressing').message).toMatch(
       /^0 of 6 volumes have 2Gi; data-demo-0.* are growing \(FileSystemResizePending\)\.$/,
     );
+  });
+
+  it('that grow only when their pods start next hold up no restart, and keep their operation', () => {
+    const cluster = grown();
+    cluster.reconcile(checkPlan(cluster));
+    const { id } = cluster.cluster.status!.orchestration!;
+    const begunWith = new Set(cluster.pods.map(({ uid }) => uid));
+    const claims = ({ claims: all, pods }: ClusterSnapshot): ClaimView[] =>
+      all.map((claim) => {
+        const isOld = pods.some(({ ordinal, uid }) => ordinal === claim.ordinal && begunWith.has(uid));
+        return isOld ? { ...claim, capacity: '1Gi', resizing: 'FileSystemResizePending' } : claim;
+      });
+    const seen = cluster.snapshot.bind(cluster);
+    cluster.snapshot = () => ({ ...seen(), claims: claims(seen()) });
+    expect(cluster.reconcile(checkPlan(cluster)).status.orchestration).toMatchObject({ id, step: 2 });
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    const { status } = cluster.reconcile(checkPlan(cluster));
+    expect(status.orchestration).toMatchObject({ kind: 'Restart' });
+    expect(status.pendingOrchestrations).toMatchObject([{ kind: 'GrowVolumes', id }]);
+    expect(condition(settle(cluster, 400), 'Progressing')).toMatchObject({ reason: 'Healthy' });
+    expect(cluster.pods.filter(({ uid }) => begunWith.has(uid))).toEqual([]);
   });
 
   it('that cannot grow are left as they are, and the class is named', () => {

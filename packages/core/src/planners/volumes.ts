@@ -70,7 +70,8 @@ function ask(view: PlanView, claims: readonly ClaimView[], wanted: string): Deci
 function wait(claims: readonly ClaimView[], wanted: string): Decision | undefined {
   const decision = waitForGrowth(claims, wanted);
   const step = { name: 'Wait for the volumes', number: 2, of: 2, timeoutMs: GROW_MS };
-  return decision && { ...decision, step, committed: 'A volume that grows cannot be made smaller.' };
+  // Some drivers grow the file system only when the pod starts next, which may be what another change does.
+  return decision && { ...decision, step, committed: 'A volume that grows cannot be made smaller.', yields: true };
 }
 
 /** A person has to choose: the class of a volume cannot be changed, and what its class allows is not ours to change. */
