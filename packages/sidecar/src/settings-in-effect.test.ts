@@ -7,6 +7,9 @@ import { someFacts } from './testing/valkey-facts.ts';
 
 const before = { hash: 'h1', settings: { maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru', databases: '16' } };
 
+/** Two names of one value. */
+const BUSY = ['busy-reply-threshold', 'lua-time-limit'];
+
 /** As much of a Valkey as CONFIG is about: it holds values, writes sizes in bytes, and takes all or none. */
 function aValkey() {
   const values: Record<string, string> = {
@@ -20,6 +23,8 @@ function aValkey() {
     loglevel: 'notice',
     'slave-priority': '100',
     'cluster-node-timeout': '5000',
+    'busy-reply-threshold': '5000',
+    'lua-time-limit': '5000',
   };
   const commands: string[] = [];
   const call = async (...[, verb, ...words]: string[]): Promise<RespValue> => {
@@ -29,7 +34,10 @@ function aValkey() {
     for (const [name, value] of pairs) {
       if (value === 'bad') throw new ValkeyError(`ERR CONFIG SET failed (possibly related to argument '${name}')`);
     }
-    for (const [name, value] of pairs) values[name] = name === 'hz' ? String(Math.min(500, Number(value))) : value;
+    for (const [name, value] of pairs) {
+      values[name] = name === 'hz' ? String(Math.min(500, Number(value))) : value;
+      if (BUSY.includes(name)) for (const alias of BUSY) values[alias] = value;
+    }
     return 'OK';
   };
   const sets = () => commands.filter((command) => command.startsWith('SET')).map((command) => command.slice(4));
@@ -68,7 +76,20 @@ describe('new settings', () => {
     const { settings, sets } = await start();
     const { 'maxmemory-policy': _, ...rest } = before.settings;
     await settings.put({ hash: 'h2', settings: rest });
-    expect(sets()).toEqual(['maxmemory-policy noeviction']);
+    expect(sets()).toEqual(['maxmemory-policy noeviction maxmemory 100mb']);
+  });
+
+  it.each([
+    ['lua-time-limit', 'busy-reply-threshold', '7000'],
+    ['lua-time-limit', 'busy-reply-threshold', '8000'],
+    ['busy-reply-threshold', 'lua-time-limit', '7000'],
+  ])('that are there no more under %s, but under %s, are what is given under that (%s)', async (one, other, value) => {
+    const { settings, values } = await start();
+    await settings.put({ hash: 'h2', settings: { [one]: '7000' } });
+    expect(await settings.put({ hash: 'h3', settings: { [other]: value } })).toBeUndefined();
+    expect(BUSY.map((name) => values[name])).toEqual([value, value]);
+    await settings.look();
+    expect(settings.report).toMatchObject({ runningHash: 'h3', drift: [] });
   });
 
   it('that take a restart are noted', async () => {

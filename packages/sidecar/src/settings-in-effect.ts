@@ -77,7 +77,7 @@ export class SettingsInEffect {
     const names = [...Object.keys(wanted.settings), ...Object.keys(running?.settings ?? {})];
     const before = await readValues(this.#call, names);
     const { live, restartFor } = this.#compare(version, wanted, before);
-    const refusal = await trySet(this.#call, live, before);
+    const refusal = await trySet(this.#call, live, before, Object.keys(wanted.settings));
     if (refusal !== undefined) {
       await memory.update({ rejected: { hash: wanted.hash, message: refusal } });
       return refusal;
@@ -99,20 +99,24 @@ export class SettingsInEffect {
       ...removed.map((name) => [name, defaultOfSetting(version, name)] as const),
       ...Object.entries(settings).map(([name, value]) => [name, [value].flat().join(' ')] as const),
     ]);
-    const different = [...wanted].filter(([name, value]) => {
+    const isDifferent = ([name, value]: [string, string | undefined]) => {
       const now = before[name];
       return value === undefined || now === undefined ? name in settings : !isSameValue(name, now, value);
-    });
+    };
+    const different = [...wanted].filter(isDifferent);
+    // Under an old name and its new one there is one value, and the last in a CONFIG SET counts: what is named comes last.
+    const isAnyGone = different.some(([name]) => removed.includes(name));
+    const told = [...wanted].filter((entry) => isDifferent(entry) || (isAnyGone && entry[0] in settings));
     const canBeSet = ([name, value]: [string, string | undefined]) => value !== undefined && canSetLive(version, name);
     return {
-      live: Object.fromEntries(different.filter(canBeSet)) as Record<string, string>,
+      live: Object.fromEntries(told.filter(canBeSet)) as Record<string, string>,
       restartFor: different.filter((entry) => !canBeSet(entry)).map(([name]) => name),
     };
   }
 }
 
-/** One CONFIG SET of all values: Valkey takes all of them or none. What reads back as something else is taken back. */
-async function trySet(call: Call, live: Values, before: Values): Promise<string | undefined> {
+/** One CONFIG SET of all values: Valkey takes all of them or none. What is named and reads back as something else is taken back. */
+async function trySet(call: Call, live: Values, before: Values, named: readonly string[]): Promise<string | undefined> {
   const names = Object.keys(live);
   if (names.length === 0) return undefined;
   try {
@@ -123,7 +127,7 @@ async function trySet(call: Call, live: Values, before: Values): Promise<string 
     throw error;
   }
   const after = await readValues(call, names);
-  const [other] = names.filter((name) => !isSameValue(name, after[name] ?? '', live[name] ?? ''));
+  const other = names.find((name) => named.includes(name) && !isSameValue(name, after[name] ?? '', live[name] ?? ''));
   if (other === undefined) return undefined;
   await call('CONFIG', 'SET', ...names.flatMap((name) => (before[name] === HIDDEN ? [] : [name, before[name] ?? ''])));
   return `Valkey makes ${after[other]} of it (possibly related to argument '${other}')`;
