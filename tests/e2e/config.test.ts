@@ -229,6 +229,8 @@ describe('what somebody changes behind the back of the operator', () => {
       'yes',
       'lfu-log-factor',
       '7',
+      'cluster-node-timeout',
+      '600000',
     ]);
     await expect
       .poll(() => drift(), { timeout: 90_000, interval: 250 })
@@ -236,6 +238,7 @@ describe('what somebody changes behind the back of the operator', () => {
     await expect.poll(() => running('maxmemory-policy'), POLL).toEqual(everywhere('volatile-ttl'));
     expect(await running('cluster-allow-replica-migration')).toEqual(everywhere('no'));
     expect(await running('lfu-log-factor')).toEqual(everywhere('10'));
+    expect(await running('cluster-node-timeout')).toEqual(everywhere('5000'));
     expect(await lives()).toEqual(livesBefore);
   });
 

@@ -1,6 +1,6 @@
 import { canSetLive, parseVersion, type RespValue, ValkeyError } from '@valkey-operator/valkey';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { NodeMemory } from './node-memory.ts';
 import { SettingsInEffect } from './settings-in-effect.ts';
 import { someFacts } from './testing/valkey-facts.ts';
@@ -165,9 +165,35 @@ describe('what somebody else has set', () => {
     expect(values['requirepass']).toBe('');
   });
 
-  it('is left alone where it only serves to look closer, where the sidecar sets it itself, and under an old name', async () => {
+  it('is told and put back also where this sidecar sets it now and then', async () => {
+    const { settings, values } = await start();
+    values['cluster-node-timeout'] = '600000';
+    await settings.look();
+    expect(settings.report.drift).toEqual([{ name: 'cluster-node-timeout', is: '600000', should: '5000' }]);
+    await settings.put(before);
+    expect(values['cluster-node-timeout']).toBe('5000');
+  });
+
+  it('is not told as that while this sidecar has it set, nor by a look that began before', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { settings, values } = await start();
+    const looking = settings.look();
+    const end = settings.beginOwnChange();
+    values['cluster-node-timeout'] = '500';
+    await looking;
+    expect(settings.report.drift).toEqual([]);
+    vi.advanceTimersByTime(60_000);
+    await settings.look();
+    expect(settings.report.drift).toEqual([]);
+    end();
+    await settings.look();
+    expect(settings.report.drift).toEqual([{ name: 'cluster-node-timeout', is: '500', should: '5000' }]);
+  });
+
+  it('is left alone where it only serves to look closer, and under an old name', async () => {
     const { settings, values, sets } = await start();
-    Object.assign(values, { loglevel: 'debug', 'cluster-node-timeout': '500', 'slave-priority': '1' });
+    Object.assign(values, { loglevel: 'debug', 'slave-priority': '1' });
     await settings.look();
     expect(settings.report.drift).toEqual([]);
     await settings.put(before);

@@ -31,6 +31,8 @@ export class SettingsInEffect {
   readonly #call: Call;
   #drift: { name: string; is: string; should: string }[] = [];
   #lookedAt = 0;
+  readonly #ownChanges = new Set<symbol>();
+  #ownChangesBegun = 0;
 
   constructor(options: SettingsInEffectOptions) {
     this.#options = options;
@@ -58,14 +60,24 @@ export class SettingsInEffect {
     await memory.update({ running: { ...running, values: withoutHidden(values) } });
   }
 
+  /** This sidecar itself sets something for a moment, until what is returned is called: that is nobody's drift. */
+  beginOwnChange(): () => void {
+    const change = Symbol();
+    this.#ownChanges.add(change);
+    this.#ownChangesBegun += 1;
+    return () => void this.#ownChanges.delete(change);
+  }
+
   /** Whether somebody has changed something; asks Valkey only now and then. */
   async look(): Promise<void> {
-    if (Date.now() - this.#lookedAt < LOOK_AGAIN_MS) return;
+    if (this.#ownChanges.size > 0 || Date.now() - this.#lookedAt < LOOK_AGAIN_MS) return;
     this.#lookedAt = Date.now();
     const { running } = this.#options.memory.current;
     if (!running?.values) return;
+    const begun = this.#ownChangesBegun;
     const now = await readValues(this.#call, Object.keys(running.values));
-    this.#drift = findDrift(running.values, now);
+    // What has been set meanwhile may be among it.
+    if (begun === this.#ownChangesBegun) this.#drift = findDrift(running.values, now);
   }
 
   /** Makes Valkey run with these settings, or says in Valkey's words why it does not: then nothing has changed. */

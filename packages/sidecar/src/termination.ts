@@ -2,6 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { EventOutbox } from './event-outbox.ts';
 import { handOver, type HandoverResult } from './handover.ts';
 import type { Log } from './log.ts';
+import type { SettingsInEffect } from './settings-in-effect.ts';
 import type { SlotMover } from './slot-move/slot-mover.ts';
 import type { ValkeyWatch } from './valkey-watch.ts';
 
@@ -9,6 +10,7 @@ export interface TerminationOptions {
   readonly watch: ValkeyWatch;
   readonly mover: Pick<SlotMover, 'cancel'>;
   readonly events: Pick<EventOutbox, 'add'>;
+  readonly settings: Pick<SettingsInEffect, 'beginOwnChange'>;
   readonly graceMs: number;
   readonly log: Log;
 }
@@ -20,6 +22,7 @@ const RESERVE_SHARE = 0.5;
 export class Termination {
   readonly #options: TerminationOptions;
   #result: Promise<HandoverResult> | undefined;
+  #endOwnChange = (): void => undefined;
 
   constructor(options: TerminationOptions) {
     this.#options = options;
@@ -37,13 +40,15 @@ export class Termination {
   /** preStop also runs when only the container is restarted (its liveness failed): then a new Valkey asks to start. */
   reset(): void {
     this.#result = undefined;
+    this.#endOwnChange();
   }
 
   async #run(): Promise<HandoverResult> {
-    const { watch, mover, events, graceMs, log } = this.#options;
+    const { watch, mover, events, settings, graceMs, log } = this.#options;
     log.info('the pod is being terminated', { graceMs });
     events.add({ case: 'podTerminating', value: { grace: durationFromMs(graceMs) } });
     watch.stopRequested = true;
+    this.#endOwnChange = settings.beginOwnChange();
     const signal = AbortSignal.timeout(Math.max(1, graceMs * (1 - RESERVE_SHARE)));
     // A failover would break it off anyway, only less gently.
     await mover.cancel();

@@ -79,7 +79,14 @@ export async function openWire(parts: NodeParts, ended: AbortSignal): Promise<Wi
     onEnd: () => void watch.refresh().catch(() => undefined),
   });
   const search = new SlotSearch();
-  const termination = new Termination({ watch, mover, events: operator.events, graceMs: environment.graceMs, log });
+  const termination = new Termination({
+    watch,
+    mover,
+    events: operator.events,
+    settings: settingsInEffect,
+    graceMs: environment.graceMs,
+    log,
+  });
   const isTerminating = () => termination.hasBegun;
   const handlers = createHandlers({
     watch,

@@ -35,7 +35,7 @@ export function createHandlers(dependencies: CommandDependencies): CommandHandle
   const { watch, mover, search, gate, memory, settings, isTerminating, nodeTimeoutMs } = dependencies;
   const handlers: CommandHandlers = {
     meet: meet(watch),
-    addSlots: addSlots(watch, nodeTimeoutMs),
+    addSlots: addSlots(watch, { nodeTimeoutMs, settings }),
     deleteSlots: deleteSlots(watch),
     replicate: replicate(watch),
     failover: failover(watch),

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SettingsInEffect } from '../settings-in-effect.ts';
 import type { ClusterFacts } from '../valkey-facts.ts';
 import { lookAtCluster, type Node } from './effect.ts';
+
+/** Who has to know that it is not somebody else who sets something. */
+export type OwnChanges = Pick<SettingsInEffect, 'beginOwnChange'>;
 
 /** Valkey waits no shorter than this, whatever the node timeout is. */
 const SHORTEST_MS = 500;
@@ -16,18 +20,19 @@ const POLL_MS = 50;
  */
 export async function withShortRejoin(
   node: Pick<Node, 'call' | 'refresh'>,
-  nodeTimeoutMs: number,
+  { nodeTimeoutMs, settings }: { readonly nodeTimeoutMs: number; readonly settings: OwnChanges },
   giveSlots: () => Promise<void>,
 ): Promise<void> {
   const setTimeoutMs = (ms: number) => node.call('CONFIG', 'SET', 'cluster-node-timeout', String(ms));
-  await setTimeoutMs(Math.min(SHORTEST_MS, nodeTimeoutMs));
+  const end = settings.beginOwnChange();
+  const restore = () => setTimeoutMs(nodeTimeoutMs).finally(end);
   try {
+    await setTimeoutMs(Math.min(SHORTEST_MS, nodeTimeoutMs));
     await giveSlots();
   } catch (error) {
-    await setTimeoutMs(nodeTimeoutMs);
+    await restore();
     throw error;
   }
-  const restore = () => setTimeoutMs(nodeTimeoutMs);
   untilItServes(node)
     .then(restore, restore)
     .catch(() => undefined);

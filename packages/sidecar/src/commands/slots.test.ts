@@ -8,6 +8,10 @@ import { BECOME_PRIMARY } from '../unborn.ts';
 import { SlotSearch } from '../slot-search.ts';
 import { addSlots, closeSlots, deleteSlots, searchSlots } from './slots.ts';
 
+/** Told when a setting that was changed for a moment is what it was. */
+const endOwnChange = vi.fn<() => void>();
+const settings = { beginOwnChange: () => endOwnChange };
+
 const answerExec = (command: string) => (command === 'EXEC' ? ['OK'] : undefined);
 
 function add(
@@ -15,7 +19,7 @@ function add(
   slots: readonly { readonly start: number; readonly end: number }[],
   ask?: Parameters<typeof addSlots>[2],
 ) {
-  const handler = addSlots(node, async () => 5000, ask);
+  const handler = addSlots(node, { nodeTimeoutMs: async () => 5000, settings }, ask);
   return run(handler, 'addSlots', { slots });
 }
 
@@ -118,9 +122,10 @@ describe('slots', () => {
       if (command === 'EXEC') it.show({ state: 'ok', unborn: false });
       return answerExec(command);
     });
+    endOwnChange.mockImplementation(() => void node.commands.push('over'));
     await add(node, [{ start: 0, end: 99 }]);
     expect(node.commands.slice(0, 2)).toEqual(['CONFIG SET cluster-node-timeout 500', 'MULTI']);
-    await vi.waitFor(() => expect(node.commands.at(-1)).toBe('CONFIG SET cluster-node-timeout 5000'));
+    await vi.waitFor(() => expect(node.commands.slice(-2)).toEqual(['CONFIG SET cluster-node-timeout 5000', 'over']));
   });
 
   it('that a stand-in still owns are taken from it', async () => {

@@ -7,9 +7,13 @@ import type { SlotSearch } from '../slot-search.ts';
 import { BECOME_PRIMARY } from '../unborn.ts';
 import type { ClusterFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
-import { isKeptWaiting, withShortRejoin } from './short-rejoin.ts';
+import { isKeptWaiting, type OwnChanges, withShortRejoin } from './short-rejoin.ts';
 
-export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>, ask = askNode) =>
+export const addSlots = (
+  node: Node,
+  { nodeTimeoutMs, settings }: { readonly nodeTimeoutMs: () => Promise<number>; readonly settings: OwnChanges },
+  ask = askNode,
+) =>
   handler<'addSlots'>(async ({ slots }) => {
     const cluster = await lookAtCluster(node);
     const missing = toSlotSet(slots).difference(cluster.myself.slots);
@@ -18,7 +22,7 @@ export const addSlots = (node: Node, nodeTimeoutMs: () => Promise<number>, ask =
     if (owner) return refused(RefusalReason.GUARD, `${owner} says itself that it owns some of these slots`);
     // An unborn node leaves the stand-in that it followed (unborn.ts).
     const take = () => atOnce(node, [...(cluster.unborn ? [BECOME_PRIMARY] : []), ...takeSlots(cluster, missing)]);
-    if (isKeptWaiting(cluster)) await withShortRejoin(node, await nodeTimeoutMs(), take);
+    if (isKeptWaiting(cluster)) await withShortRejoin(node, { nodeTimeoutMs: await nodeTimeoutMs(), settings }, take);
     else await take();
   });
 
