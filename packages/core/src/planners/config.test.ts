@@ -441,6 +441,32 @@ describe('what was moved by hand', () => {
     );
   });
 
+  it('a replica: put back as that when it has copied what it was sent to', () => {
+    const cluster = bear({ replicas: 2 });
+    const [first, second] = cluster.primaries;
+    const replica = cluster.pods.find(({ node }) => node?.primaryId === first!.node.id)!;
+    replica.node!.primaryId = second!.node.id;
+    const seen = cluster.snapshot.bind(cluster);
+    cluster.snapshot = () => {
+      const snapshot = seen();
+      const pods = snapshot.pods.map((pod) => {
+        const { report } = pod;
+        const replication = { ...report!.replication!, linkUp: false };
+        return pod.name === replica.name ? { ...pod, report: { ...report!, replication } } : pod;
+      });
+      return { ...snapshot, pods };
+    };
+    for (let round = 0; round < 3; round += 1)
+      expect(cluster.reconcile(checkPlan(cluster)).stages.flat()).not.toContainEqual(
+        expect.objectContaining({ type: 'CommandNode' }),
+      );
+    cluster.snapshot = seen;
+    const command = { do: 'replicate', primaryId: first!.node.id };
+    expect(cluster.reconcile(checkPlan(cluster)).stages).toMatchObject([
+      [{ pod: replica.name, command, reason: 'DriftRepaired' }],
+    ]);
+  });
+
   it('slots: told by who has them now', () => {
     const cluster = bear();
     const [from, to] = cluster.primaries.map(({ node }) => node);

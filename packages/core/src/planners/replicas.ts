@@ -1,3 +1,4 @@
+import type { Reason } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { assignNewcomers } from '../assignment.ts';
 import { type Decision, order, type PlanView, stagesOf } from '../decision.ts';
@@ -5,6 +6,7 @@ import { crowding, type Placed } from '../placement.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { conditionAge } from '../status/conditions.ts';
 import { listNames } from '../status/list-names.ts';
+import { isComingHome } from '../status/node-drift.ts';
 import { hasKeys, isInSync, isOwner, type Member, type Shard, type Topology } from '../topology.ts';
 import { introduce } from './introduce.ts';
 
@@ -19,7 +21,7 @@ interface Attachment {
 /** Gives every node without a shard one, and every shard the replicas that it lacks (C3). */
 export function planReplicas(view: PlanView): Decision | undefined {
   const { topology } = view;
-  return attachFree(topology) ?? moveSurplus(topology) ?? reportUnusable(view);
+  return attachFree(topology) ?? moveSurplus(view) ?? reportUnusable(view);
 }
 
 /**
@@ -77,7 +79,8 @@ function findComing({ missing, silent, wantedPods }: Topology) {
 }
 
 /** A replica that one shard has too many and another lacks. One at a time, and not while another receives its data. */
-function moveSurplus({ shards, newborn, leaving, replicasPerShard }: Topology): Decision | undefined {
+function moveSurplus(view: PlanView): Decision | undefined {
+  const { shards, newborn, leaving, replicasPerShard } = view.topology;
   const crews = [...shards.filter((shard) => !leaving.includes(shard)), ...newborn];
   const lacking = crews.find(({ replicas }) => replicas.length < replicasPerShard);
   if (!lacking || !shards.every(({ replicas }) => replicas.every(isInSync))) return undefined;
@@ -88,11 +91,16 @@ function moveSurplus({ shards, newborn, leaving, replicasPerShard }: Topology): 
   const home = [lacking.primary, ...lacking.replicas];
   const cost = ({ replica, siblings }: (typeof spare)[number]) => crowding(replica, home) - crowding(replica, siblings);
   const [best] = spare.toSorted((a, b) => cost(a) - cost(b) || a.replica.pod.ordinal - b.replica.pod.ordinal);
-  return best && attach([{ replica: best.replica, primary: lacking.primary }]);
+  const isReturn = best !== undefined && isComingHome(view, best.replica, lacking);
+  const reason = isReturn ? 'DriftRepaired' : 'ReplicaAttached';
+  return best && attach([{ replica: best.replica, primary: lacking.primary }], reason);
 }
 
 /** Introduced first where that is needed: a node can only follow whom it knows. */
-export function attach(attachments: readonly Attachment[]): Decision {
+export function attach(
+  attachments: readonly Attachment[],
+  reason: 'ReplicaAttached' | 'DriftRepaired' = 'ReplicaAttached',
+): Decision {
   const message = attachments.map(
     ({ replica, primary }) => `${replica.pod.name} becomes a replica of ${primary.pod.name}`,
   );
@@ -102,16 +110,16 @@ export function attach(attachments: readonly Attachment[]): Decision {
     message: `${listNames(message)}.`,
     stages: stagesOf(
       unmet.flatMap(({ replica, primary }) => introduce(replica, [primary])),
-      attachments.map(follow),
+      attachments.map((each) => follow(each, reason)),
     ),
     events: message.map((text) => ({ reason: 'ReplicaAttached', message: `${text}.` })),
   };
 }
 
-function follow({ replica, primary }: Attachment): Action {
+function follow({ replica, primary }: Attachment, reason: Reason): Action {
   const { role, primaryId } = replica.cluster;
   const guard = role === 'replica' && primaryId !== undefined ? { role, primaryId } : { role };
-  return order(replica, { do: 'replicate', primaryId: primary.id }, 'ReplicaAttached', guard);
+  return order(replica, { do: 'replicate', primaryId: primary.id }, reason, guard);
 }
 
 /**

@@ -26,7 +26,8 @@ export function nextDriftLooks({ snapshot }: PlanView, drifts: readonly Drift[])
   return linger > 0 ? [linger] : [];
 }
 
-function lastDrift({ cluster }: ClusterSnapshot) {
+/** What was told last, as long as it is told. */
+export function lastDrift({ cluster }: ClusterSnapshot) {
   return cluster.status?.conditions?.find(({ type, status }) => type === 'DriftDetected' && status === 'True');
 }
 

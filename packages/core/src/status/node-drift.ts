@@ -2,6 +2,8 @@ import type { PlanView } from '../decision.ts';
 import { findDisplaced, wasAtRest } from '../displaced-slots.ts';
 import type { Drift } from '../drift.ts';
 import { previousDetail } from '../previous-detail.ts';
+import type { Member, Shard } from '../topology.ts';
+import { lastDrift } from './drift-condition.ts';
 
 /** What was done to the nodes themselves (C6): settings, replicas and slots that somebody else has changed. */
 export function findNodeDrift(view: PlanView): Drift[] {
@@ -24,19 +26,34 @@ function findPlacementDrift(view: PlanView): string[] {
       ? [`Slots ${slots.toString()} are served by ${holder.primary.pod.name}, should be by ${owner.primary.pod.name}`]
       : [],
   );
-  const isAtRest = wasAtRest(view) && view.snapshot.cluster.status?.orchestration === undefined;
-  return [...(isAtRest ? findMovedReplicas(view) : []), ...taken];
+  return [...findMovedReplicas(view), ...taken];
 }
 
-function findMovedReplicas({ snapshot, topology: { shards } }: PlanView): string[] {
+/**
+ * Whether a replica goes back to where somebody has moved it from. By then it has copied its data there, so the record has it
+ * there too, and what is left is what was told.
+ */
+export function isComingHome(view: PlanView, replica: Member, home: Shard): boolean {
+  const away = view.topology.shards.find(({ replicas }) => replicas.includes(replica));
+  const words = away && describeMove(replica, away, home);
+  const told = lastDrift(view.snapshot)?.message.slice(0, -1).split('; ') ?? [];
+  return words !== undefined && [...findMovedReplicas(view), ...told].includes(words);
+}
+
+function describeMove({ pod }: Member, away: Shard, home: Shard): string {
+  return `Replica ${pod.name} follows ${away.primary.pod.name}, should follow ${home.primary.pod.name}`;
+}
+
+function findMovedReplicas(view: PlanView): string[] {
+  const { snapshot, topology } = view;
+  const { shards } = topology;
+  if (!wasAtRest(view) || snapshot.cluster.status?.orchestration !== undefined) return [];
   const { nodes = [] } = previousDetail(snapshot);
   return shards.flatMap((shard) =>
-    shard.replicas.flatMap(({ pod }) => {
-      const was = nodes.find((node) => node.pod === pod.name)?.shard;
+    shard.replicas.flatMap((replica) => {
+      const was = nodes.find((node) => node.pod === replica.pod.name)?.shard;
       const old = shards.find((each) => each.id === was);
-      return old === undefined || old === shard
-        ? []
-        : [`Replica ${pod.name} follows ${shard.primary.pod.name}, should follow ${old.primary.pod.name}`];
+      return old === undefined || old === shard ? [] : [describeMove(replica, shard, old)];
     }),
   );
 }
