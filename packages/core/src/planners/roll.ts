@@ -5,6 +5,7 @@ import { rollPolicy } from '../roll/failure.ts';
 import { describeGap, forgetsData, refuseGap } from '../roll/lone-shards.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseStep, refuseVersion } from '../roll/version-step.ts';
+import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
@@ -60,6 +61,8 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   const leaving = view.snapshot.pods.find(({ deletionTimestamp }) => deletionTimestamp !== undefined);
   if (leaving) return { reason: 'WaitingForPods', message: `Pod ${leaving.name} is going.` };
   if (!view.topology.allKnown) return UNHEARD;
+  const lagging = awaitReplicas(view);
+  if (lagging) return lagging;
   const shard = chooseShard(view, roll);
   if (shard === undefined) return replaceStranger(roll);
   const isOtherValkey = roll.outdated.some(({ changes }) => changes.includes('valkey'));
@@ -71,6 +74,14 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   if (replica) return replace(roll, replica.pod, `a replica of ${shard.primary.pod.name}`);
   if (shard.replicas.length > 0) return handOver(shard);
   return refuseGap(view) ?? replaceLone(view, roll, shard);
+}
+
+/** While fewer replicas are wanted than there are, the cluster counts as whole without some; but each that copies may be the last. */
+function awaitReplicas({ topology: { shards } }: PlanView): Decision | undefined {
+  const lagging = shards.flatMap(({ replicas }) => replicas.filter((replica) => !isServing(replica)));
+  if (lagging.length === 0) return undefined;
+  const message = `${listNames(lagging.map(({ pod }) => pod.name))} must be in sync before the next pod is replaced.`;
+  return { reason: 'WaitingForSync', message };
 }
 
 function replaceLone(view: PlanView, roll: Roll, { primary, slots }: Shard): Decision {

@@ -127,6 +127,26 @@ describe('a change of the image', () => {
   });
 });
 
+describe('a roll of a cluster that is to have fewer replicas', () => {
+  const crowded = { replicas: 2, spec: { valkeyImage: image('8.1'), pvc: { storageSize: '1Gi' } } };
+
+  it.each([
+    ['with the same change of the spec', 0],
+    ['while it runs', 3],
+  ])('replaces a pod only when every replica that there is serves: %s', (_when, rounds) => {
+    const cluster = bear(crowded);
+    cluster.change({ valkeyImage: image('9.1') });
+    settle(cluster, rounds);
+    cluster.change({ replicasPerMaster: 1 });
+    const plans = watch(cluster);
+    expect(versions(cluster)).toEqual(['9.1']);
+    expect(cluster.pods).toHaveLength(6);
+    expect(plans.map(({ status }) => status.orchestration?.message)).toContainEqual(
+      expect.stringMatching(/^demo-\d must be in sync before the next pod is replaced\.$/),
+    );
+  });
+});
+
 describe('a node that is to become empty', () => {
   const cordon = (cluster: SimulatedCluster, cordoned: boolean) => {
     cluster.kubernetesNodes = cluster.kubernetesNodes.map((node, index) =>
