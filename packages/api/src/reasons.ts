@@ -54,7 +54,7 @@ export const reasons = {
 
   // What people wrote
   InvalidSpec: warning('The spec cannot be put into effect; the message names the field.'),
-  DataDoesNotFit: warning('Fewer shards are wanted than the data needs; nothing was changed.'),
+  DataDoesNotFit: warning('Fewer shards or less memory are wanted than the data needs; nothing was changed.'),
   DataWouldBeLost: warning('A change would lose data of shards that have no replica; nothing was changed.'),
   ImageUnavailable: warning('An image cannot be pulled, or is no Valkey.'),
   Unschedulable: warning('No node fits a pod; the message repeats the scheduler.'),

@@ -1,3 +1,4 @@
+import { SlotSet } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { buildSettings } from './builders/settings.ts';
 import { findRefusal } from './config-refusal.ts';
@@ -20,6 +21,38 @@ function judge(config: Record<string, string>, versions: string[], nodes = {}): 
   const question = { wanted: buildSettings(spec, nodes), inEffect, spec, members: membersOf(...versions) };
   return findRefusal(question)?.message;
 }
+
+describe('less memory than a primary uses', () => {
+  const ask = (config: Record<string, string>, { used = 600_000_000, before = '900mb' } = {}) => {
+    const members = membersOf('9.1.2').map((member, index) => ({
+      ...member,
+      report: { ...member.report, memory: { usedBytes: index === 1 ? used : 1, maxBytes: 0, keys: 1 } },
+    }));
+    const owned = members.map((member, index) => (index === 1 ? { ...member, slots: SlotSet.parse('0-9') } : member));
+    const spec = { ...snapshot.spec, config };
+    const known = buildSettings({ ...spec, config: { ...config, maxmemory: before } });
+    return findRefusal({ wanted: buildSettings(spec), inEffect: known, spec, members: owned });
+  };
+
+  it('is refused, with the field that asks for it and a way out', () => {
+    expect(ask({ maxmemory: '400mb' })).toEqual({
+      reason: 'DataDoesNotFit',
+      message:
+        'The data does not fit into a maxmemory of 400 MiB, which spec.config["maxmemory"] asks for: primary demo-1 uses 572 MiB. Raise spec.config["maxmemory"], delete data, add shards by spec.masterCount, or choose a maxmemory-policy by which any key may go, such as allkeys-lru. Every node keeps its old settings.',
+    });
+    expect(ask({ maxmemory: '400mb' }, { before: '0' })).toMatchObject({ reason: 'DataDoesNotFit' });
+    expect(ask({ maxmemory: '400mb', 'maxmemory-policy': 'volatile-lru' })).toMatchObject({ reason: 'DataDoesNotFit' });
+  });
+
+  it.each<[string, Parameters<typeof ask>]>([
+    ['the data fits', [{ maxmemory: '400mb' }, { used: 400_000_000 }]],
+    ['it is not less than before', [{ maxmemory: '400mb' }, { before: '300mb' }]],
+    ['any key may go', [{ maxmemory: '400mb', 'maxmemory-policy': 'allkeys-lru' }]],
+    ['there is no bound any more', [{ maxmemory: '0' }]],
+  ])('is not meant where %s', (_what, question) => {
+    expect(ask(...question)).toBeUndefined();
+  });
+});
 
 describe('settings are refused', () => {
   it('when any of the versions that run does not know one', () => {

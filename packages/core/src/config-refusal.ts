@@ -5,16 +5,19 @@ import {
   formatVersion,
   knowsSetting,
   nearestSetting,
+  parseMemorySize,
   parseVersion,
   type ValkeyVersion,
 } from '@valkey-operator/valkey';
 import { fieldOfSetting, type NodeSettings } from './builders/settings.ts';
 import { refuseUnreachable } from './replicas-for-writes.ts';
 import type { TrialView } from './snapshot.ts';
-import type { Member } from './topology.ts';
+import { formatMebibytes } from './status/mebibytes.ts';
+import { isOwner, type Member } from './topology.ts';
 
 /** Why settings cannot be put into effect. */
 export interface ConfigRefusal {
+  readonly reason: 'ConfigRejected' | 'DataDoesNotFit';
   readonly message: string;
 }
 
@@ -30,17 +33,23 @@ export interface ConfigQuestion {
 const KEPT = 'Every node keeps its old settings.';
 
 /** By what is known of the versions that run, or by the word of a node that has tried. */
-export function findRefusal({ wanted, inEffect, spec, members, trial }: ConfigQuestion): ConfigRefusal | undefined {
+export function findRefusal(question: ConfigQuestion): ConfigRefusal | undefined {
+  const message = refuseContent(question);
+  if (message) return { reason: 'ConfigRejected', message: `${message} ${KEPT}` };
+  const overflow = refuseShrinking(question);
+  return overflow === undefined ? undefined : { reason: 'DataDoesNotFit', message: `${overflow} ${KEPT}` };
+}
+
+function refuseContent({ wanted, inEffect, spec, members, trial }: ConfigQuestion): string | undefined {
   const unreachable = refuseUnreachable(spec);
-  if (unreachable) return { message: `${unreachable} ${KEPT}` };
+  if (unreachable) return unreachable;
   const versions = new Map(members.map(({ report }) => [report.process.version ?? '', report.process.version]));
   for (const text of versions.keys()) {
     const version = parseVersion(text);
     const problem = version && judge(version, wanted, inEffect, spec);
-    if (problem) return { message: `${problem} ${KEPT}` };
+    if (problem) return problem;
   }
-  if (trial?.verdict === 'refused')
-    return { message: `Valkey does not start with these settings: ${trial.message}. ${KEPT}` };
+  if (trial?.verdict === 'refused') return `Valkey does not start with these settings: ${trial.message}.`;
   const refusing = members.find(({ report }) => report.config.rejected?.hash === wanted.hash);
   const words = refusing?.report.config.rejected?.message;
   return refusing && words !== undefined ? quote(refusing, words, wanted, spec) : undefined;
@@ -74,8 +83,28 @@ function judge(
 }
 
 /** `CONFIG SET failed (possibly related to argument 'x') - argument must be ...` */
-function quote({ pod }: Member, words: string, { settings }: NodeSettings, spec: EffectiveClusterSpec): ConfigRefusal {
+function quote({ pod }: Member, words: string, { settings }: NodeSettings, spec: EffectiveClusterSpec): string {
   const [, name] = /related to argument '([^']+)'/.exec(words) ?? [];
   const what = name === undefined ? 'the settings' : `${fieldOfSetting(spec, name)} = "${settings[name] ?? 'default'}"`;
-  return { message: `Valkey in pod ${pod.name} refuses ${what}: ${words}. ${KEPT}` };
+  return `Valkey in pod ${pod.name} refuses ${what}: ${words}.`;
+}
+
+/**
+ * Less memory than a primary uses for its data. At once every write would be refused, or keys that may go would: only where any may
+ * is that what is asked for, and a cache that is full could never be made smaller otherwise.
+ */
+function refuseShrinking({ wanted, inEffect, spec, members }: ConfigQuestion): string | undefined {
+  const { maxmemory = '0', 'maxmemory-policy': policy = 'noeviction' } = wanted.settings;
+  const bytes = parseMemorySize(maxmemory) ?? 0;
+  const before = parseMemorySize(inEffect.settings['maxmemory'] ?? '0') ?? 0;
+  if (bytes === 0 || (before > 0 && before <= bytes) || policy.toLowerCase().startsWith('allkeys-')) return undefined;
+  const usedBy = ({ report }: Member) => report.memory?.usedBytes ?? 0;
+  const [fullest] = members.filter(isOwner).toSorted((a, b) => usedBy(b) - usedBy(a));
+  if (!fullest || usedBy(fullest) <= bytes) return undefined;
+  const field = fieldOfSetting(spec, 'maxmemory');
+  return (
+    `The data does not fit into a maxmemory of ${formatMebibytes(bytes)}, which ${field} asks for: primary ` +
+    `${fullest.pod.name} uses ${formatMebibytes(usedBy(fullest))}. Raise ${field}, delete data, add shards by ` +
+    'spec.masterCount, or choose a maxmemory-policy by which any key may go, such as allkeys-lru.'
+  );
 }

@@ -83,10 +83,14 @@ export function hashSettings({ settings, nodes }: Omit<NodeSettings, 'hash'>): s
   return createHash('sha256').update(JSON.stringify(canonical)).digest('hex').slice(0, 16);
 }
 
-function memorySettings({ resources }: EffectiveClusterSpec): Record<string, string> {
-  const limit = resources.limits?.memory;
-  const bytes = limit === undefined ? undefined : parseQuantity(limit);
-  return bytes === undefined ? {} : { maxmemory: String(Math.floor(bytes * MAXMEMORY_SHARE)) };
+/** Bytes that a pod's Valkey may take; without a word as many as there are. */
+export function memoryLimit({ resources }: Pick<EffectiveClusterSpec, 'resources'>): number {
+  return parseQuantity(resources.limits?.memory ?? '') ?? Infinity;
+}
+
+function memorySettings(spec: EffectiveClusterSpec): Record<string, string> {
+  const bytes = memoryLimit(spec);
+  return bytes === Infinity ? {} : { maxmemory: String(Math.floor(bytes * MAXMEMORY_SHARE)) };
 }
 
 function persistenceSettings({ backup: { database, aof } }: EffectiveClusterSpec): Record<string, string> {

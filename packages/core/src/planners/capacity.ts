@@ -1,9 +1,8 @@
 import { SLOT_COUNT, type SlotMove } from '@valkey-operator/valkey';
 import type { Decision, PlanView } from '../decision.ts';
+import { formatMebibytes } from '../status/mebibytes.ts';
 import type { Shard } from '../topology.ts';
 import { listMoves } from './slot-moves.ts';
-
-const MEBIBYTE = 1024 * 1024;
 
 /**
  * The data of shards that leave must fit into the memory of those that stay: into all of them together, and into each beside
@@ -16,7 +15,7 @@ export function refuseOverflow(view: PlanView): Decision | undefined {
   const why = refuseShare(shards, staying, wantedShards) ?? refuseFull(view, staying);
   if (why === undefined) return undefined;
   const message =
-    `The data does not fit into ${wantedShards} shards: ${inMebibytes(sumUsed(shards))} MiB are in use, ${why}. No slot is moved. ` +
+    `The data does not fit into ${wantedShards} shards: ${formatMebibytes(sumUsed(shards))} are in use, ${why}. No slot is moved. ` +
     'Raise maxmemory and the memory of the pods, delete data, or set spec.masterCount back.';
   return { reason: 'DataDoesNotFit', message, held: true };
 }
@@ -27,7 +26,7 @@ function refuseShare(shards: readonly Shard[], staying: readonly Shard[], wanted
   const limits = staying.map(maxBytes).filter((limit) => limit > 0);
   const least = Math.min(...limits);
   if (limits.length === 0 || share <= least) return undefined;
-  return `so each primary would need ${inMebibytes(share)} MiB and has a maxmemory of ${inMebibytes(least)} MiB`;
+  return `so each primary would need ${formatMebibytes(share)} and has a maxmemory of ${formatMebibytes(least)}`;
 }
 
 /** What is under way has been judged before, and is there in part. */
@@ -44,8 +43,8 @@ function refuseFull(view: PlanView, staying: readonly Shard[]): string | undefin
   const [worst] = overfull.toSorted((a, b) => b.excess - a.excess);
   if (worst === undefined) return undefined;
   const { shard, arriving } = worst;
-  const [kept, needed, limit] = [usedBytes(shard), usedBytes(shard) + arriving, maxBytes(shard)].map(inMebibytes);
-  return `and ${shard.primary.pod.name}, which keeps its ${kept} MiB, would need ${needed} MiB and has a maxmemory of ${limit} MiB`;
+  const [kept, needed, limit] = [usedBytes(shard), usedBytes(shard) + arriving, maxBytes(shard)].map(formatMebibytes);
+  return `and ${shard.primary.pod.name}, which keeps its ${kept}, would need ${needed} and has a maxmemory of ${limit}`;
 }
 
 /**
@@ -67,8 +66,4 @@ function usedBytes({ primary }: Shard): number {
 
 function maxBytes({ primary }: Shard): number {
   return primary.report.memory?.maxBytes ?? 0;
-}
-
-function inMebibytes(bytes: number): number {
-  return Math.round(bytes / MEBIBYTE);
 }

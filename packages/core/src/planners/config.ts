@@ -1,8 +1,14 @@
-import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
+import type { EffectiveClusterSpec } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { announcedSettings } from '../announced.ts';
 import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
-import { buildSettings, type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
+import {
+  buildSettings,
+  memoryLimit,
+  type NodeSettings,
+  settingsInEffect,
+  settingsOfNode,
+} from '../builders/settings.ts';
 import { type Decision, order, type PlanView, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
@@ -45,8 +51,12 @@ export function planSettingDrift({ snapshot, topology }: PlanView): Decision | u
 
 /** What a person has to correct. Last of all, for it stands in the way of nothing else. */
 export function planRefusedConfig(view: PlanView): Decision | undefined {
-  const refusal = compareSettings(view)?.refusal;
-  return refusal && { kind: 'Reconfigure', reason: 'ConfigRejected', message: refusal.message, held: true };
+  const refusal = findConfigRefusal(view);
+  return refusal && { kind: 'Reconfigure', ...refusal, held: true };
+}
+
+export function findConfigRefusal(view: PlanView): ConfigRefusal | undefined {
+  return compareSettings(view)?.refusal;
 }
 
 /**
@@ -64,10 +74,12 @@ export function findSpentTrial(view: PlanView): Action[] {
   return [{ type: 'DeleteChild', apiVersion: 'v1', kind: 'Pod', name: trial.name, uid: trial.uid }];
 }
 
-/** What follows from the memory limit grows only when every pod has it, and shrinks before any has less. */
+/**
+ * What follows from the memory limit grows only when every pod has it. It shrinks before any has less: a roll to that waits, see
+ * findSqueeze.
+ */
 function withMemoryAtHand(spec: EffectiveClusterSpec, { good }: PlanView['roll']): EffectiveClusterSpec {
-  const limit = ({ resources }: EffectiveClusterSpec) => parseQuantity(resources.limits?.memory ?? '') ?? Infinity;
-  return limit(good) < limit(spec) ? { ...spec, resources: good.resources } : spec;
+  return memoryLimit(good) < memoryLimit(spec) ? { ...spec, resources: good.resources } : spec;
 }
 
 function compareSettings(view: PlanView) {

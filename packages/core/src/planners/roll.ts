@@ -2,12 +2,14 @@ import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
+import { findSqueeze } from '../roll/less-memory.ts';
 import { describeGap, forgetsData, refuseGap } from '../roll/lone-shards.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
+import { findConfigRefusal } from './config.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
 import { UNHEARD } from './unheard.ts';
 
@@ -19,13 +21,24 @@ import { UNHEARD } from './unheard.ts';
 export function planRoll(view: PlanView): Decision | undefined {
   const { roll } = view;
   if (roll.outdated.length === 0 && (roll.begun || roll.changes.length === 0)) return undefined;
-  const next = roll.begun ? replaceNext(view, roll) : begin(view, roll);
+  const next = awaitLessMemory(view) ?? (roll.begun ? replaceNext(view, roll) : begin(view, roll));
   if (!next) return undefined;
   // What it waits for is part of it: a step that began with a wait outside a maintenance window would go on there.
   const disruptive = next.disruptive ?? !(next.held || isGentle(roll));
   const name = next.reason === 'PodResized' || isGentle(roll) ? 'Resize pods' : 'Replace pods';
   const decision = { ...next, disruptive, kind: roll.kind, step: { ...progressOf(view, roll), name } };
   return roll.withdrawn ? { ...decision, undo: decision } : decision;
+}
+
+/** Held, so that whoever makes the nodes use less goes before it. */
+function awaitLessMemory(view: PlanView): Decision | undefined {
+  const squeeze = findSqueeze(view);
+  if (!squeeze) return undefined;
+  const { maxmemory, wanted, limit } = squeeze;
+  const refusal = findConfigRefusal(view);
+  const message = `No pod gets the memory limit ${limit} before maxmemory, which is ${maxmemory}, is ${wanted}.`;
+  if (!refusal) return { reason: 'Reconfiguring', message, held: true };
+  return { reason: refusal.reason, message: `${refusal.message} ${message}`, held: true };
 }
 
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */

@@ -14,6 +14,7 @@ import { fieldOfSetting, settingsInEffect } from '../builders/settings.ts';
 import { formatImage } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { listNames } from '../status/list-names.ts';
+import { findSqueeze } from './less-memory.ts';
 
 /** Why an image must not be rolled out. */
 export function refuseVersion(view: PlanView, target: EffectiveClusterSpec): string | undefined {
@@ -41,7 +42,8 @@ export function refuseStep(view: PlanView, { valkeyImage: { tag } }: EffectiveCl
 /** The target has not begun and must not: neither does it begin by the replacement of a pod that is unwell just now. */
 export function isBarred(view: PlanView): boolean {
   const { roll, topology } = view;
-  return topology.formed && !roll.begun && roll.changes.length > 0 && refuseVersion(view, roll.target) !== undefined;
+  if (!topology.formed || roll.begun || roll.changes.length === 0) return false;
+  return findSqueeze(view) !== undefined || refuseVersion(view, roll.target) !== undefined;
 }
 
 /** What it is shows only when it runs, and by then a replica has been given up for it: a person may say that it is well. */

@@ -1,7 +1,9 @@
 import { expectedPods } from '../expectation.ts';
-import { annotations } from '@valkey-operator/api';
-import { SlotSet } from '@valkey-operator/valkey';
+import { annotations, type EffectiveClusterSpec } from '@valkey-operator/api';
+import { parseMemorySize, SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction, Plan } from '../actions.ts';
+import type { buildPodTemplate } from '../builders/pod-template.ts';
+import { memoryLimit } from '../builders/settings.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import type { Identity, SimulatedNode } from '../simulation/simulated-node.ts';
 import { isRunning, type SimulatedPod } from '../simulation/simulated-pod.ts';
@@ -16,6 +18,7 @@ export function findViolations(cluster: SimulatedCluster, { stages }: Plan): str
     ...(disruptions > 1 ? [`${disruptions} disruptions at once`] : []),
     ...findLoss(cluster, actions),
     ...findContraryMoves(cluster, commands),
+    ...actions.flatMap((action) => findSqueeze(cluster, action)),
     ...actions.flatMap((action) => {
       if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return [];
       const { replicas } = action.object['spec'] as { replicas: number };
@@ -46,6 +49,24 @@ function findLoss(cluster: SimulatedCluster, actions: readonly Action[]): string
       : []),
     ...followed.map(({ name }) => `${name} is primary, has a replica, and would go`),
   ];
+}
+
+/** A Valkey that may use more than its pod has is killed once it does. */
+function findSqueeze({ pods }: SimulatedCluster, action: Action): string[] {
+  const resources = resourcesIn(action);
+  if (!resources) return [];
+  const limit = memoryLimit({ resources });
+  return pods
+    .filter(({ uid }) => action.type !== 'ResizePod' || uid === action.uid)
+    .filter(({ settings: { settings } }) => (parseMemorySize(settings['maxmemory'] ?? '0') ?? 0) > limit)
+    .map(({ name }) => `${name} would have less memory than its maxmemory`);
+}
+
+function resourcesIn(action: Action): EffectiveClusterSpec['resources'] | undefined {
+  if (action.type === 'ResizePod') return action.resources;
+  if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return undefined;
+  const { template } = action.object['spec'] as { template: ReturnType<typeof buildPodTemplate> };
+  return template.spec.containers[0]?.resources;
 }
 
 /** A node that slots arrive at claims what it has just given away, should it not have heard of that. */

@@ -1,0 +1,31 @@
+import { parseMemorySize } from '@valkey-operator/valkey';
+import { buildSettings, memoryLimit, settingsInEffect } from '../builders/settings.ts';
+import type { PlanView } from '../decision.ts';
+
+/** As much as there is. */
+const UNLIMITED = '0';
+
+/** What a Valkey may use, where that is more than fits into the memory that its pod is to have. */
+export interface Squeeze {
+  readonly maxmemory: string;
+  readonly wanted: string;
+  readonly limit: string;
+}
+
+/**
+ * The pods are to have less memory, and the nodes have not agreed to use less yet. Both follow from one field, but the settings may
+ * be refused, or wait for something else, while the pods could change.
+ */
+export function findSqueeze({ snapshot, roll: { good, target } }: PlanView): Squeeze | undefined {
+  if (memoryLimit(target) >= memoryLimit(good)) return undefined;
+  const maxmemory = settingsInEffect(snapshot)?.settings['maxmemory'] ?? UNLIMITED;
+  const wanted = buildSettings(target).settings['maxmemory'] ?? UNLIMITED;
+  if (bytesOf(maxmemory) <= bytesOf(wanted)) return undefined;
+  return { maxmemory, wanted, limit: String(target.resources.limits?.memory) };
+}
+
+/** What is no size at all will be refused: until then nothing is known to fit. */
+function bytesOf(maxmemory: string): number {
+  const bytes = parseMemorySize(maxmemory) ?? -1;
+  return bytes === 0 ? Infinity : bytes;
+}
