@@ -1,5 +1,7 @@
 import { ports } from '@valkey-operator/api';
+import { knowsSetting, type ValkeyVersion } from '@valkey-operator/valkey';
 import { childNames } from './builders/names.ts';
+import type { NodeSettings } from './builders/settings.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from './snapshot.ts';
 
 interface Service {
@@ -17,6 +19,13 @@ export function announcedSettings(snapshot: ClusterSnapshot): Record<string, Rec
   const find = type === 'NodePort' ? findNodePort : findLoadBalancer;
   const found = snapshot.pods.toSorted((a, b) => a.ordinal - b.ordinal).map((pod) => [pod.name, find(snapshot, pod)]);
   return Object.fromEntries(found.filter(([, settings]) => settings !== undefined));
+}
+
+/** What a version does not have of what nodes tell clients. */
+export function findUnannounceable(nodes: NodeSettings['nodes'] = {}, version: ValkeyVersion): string | undefined {
+  return Object.values(nodes)
+    .flatMap((settings) => Object.keys(settings))
+    .find((name) => !knowsSetting(version, name));
 }
 
 function findLoadBalancer(snapshot: ClusterSnapshot, pod: PodView): Record<string, string> | undefined {

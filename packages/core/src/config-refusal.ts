@@ -3,12 +3,12 @@ import {
   checkRestartOnlyValue,
   classifySetting,
   formatVersion,
-  knowsSetting,
   nearestSetting,
   parseMemorySize,
   parseVersion,
   type ValkeyVersion,
 } from '@valkey-operator/valkey';
+import { findUnannounceable } from './announced.ts';
 import { fieldOfSetting, type NodeSettings } from './builders/settings.ts';
 import { refuseUnreachable } from './replicas-for-writes.ts';
 import type { TrialView } from './snapshot.ts';
@@ -57,7 +57,7 @@ function refuseContent({ wanted, inEffect, spec, members, trial }: ConfigQuestio
 
 function judge(
   version: ValkeyVersion,
-  { settings, nodes = {} }: NodeSettings,
+  { settings, nodes }: NodeSettings,
   inEffect: NodeSettings,
   spec: EffectiveClusterSpec,
 ): string | undefined {
@@ -74,8 +74,7 @@ function judge(
     const problem = isNew ? checkRestartOnlyValue(name, value) : undefined;
     if (problem) return `${fieldOfSetting(spec, name)} is "${value}" and ${problem}.`;
   }
-  const announced = Object.values(nodes).flatMap((each) => Object.keys(each));
-  const missing = announced.find((name) => !knowsSetting(version, name));
+  const missing = findUnannounceable(nodes, version);
   return (
     missing &&
     `spec.services.external.type is NodePort, which takes ${missing}, and Valkey ${formatVersion(version)} does not have it: use LoadBalancer, or Valkey 9.1.`

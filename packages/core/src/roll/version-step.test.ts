@@ -1,7 +1,8 @@
-import type { annotations } from '@valkey-operator/api';
+import { type annotations, builtInDefaults } from '@valkey-operator/api';
 import { describe, expect, it } from 'vitest';
 import { deriveTopology } from '../topology.ts';
-import { bear } from '../testing/settle.ts';
+import { bear, settle } from '../testing/settle.ts';
+import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import type { SimulationOptions } from '../simulation/simulation-options.ts';
 import type { NodeView } from '../snapshot.ts';
 import { deriveRoll } from './roll.ts';
@@ -12,13 +13,16 @@ interface Question {
   readonly options?: SimulationOptions;
   readonly allowDowngrade?: boolean;
   readonly memory?: NodeView['memory'];
+  /** Of each pod. */
+  readonly nodePort?: number;
   /** Of a person, by an annotation. */
   readonly word?: keyof typeof annotations;
 }
 
 /** What a healthy cluster that runs 9.1 says to another tag. */
-function judge({ tag, options = {}, allowDowngrade = true, memory, word }: Question): string | undefined {
+function judge({ tag, options = {}, allowDowngrade = true, memory, nodePort, word }: Question): string | undefined {
   const cluster = bear(options);
+  if (nodePort !== undefined) openDoors(cluster, nodePort);
   if (word) cluster.annotate(word);
   const seen = cluster.snapshot();
   const pods = seen.pods.map((pod) =>
@@ -28,6 +32,19 @@ function judge({ tag, options = {}, allowDowngrade = true, memory, word }: Quest
   const view = { snapshot, topology: deriveTopology(snapshot), roll: deriveRoll(snapshot) };
   const valkeyImage = { ...snapshot.spec.valkeyImage, tag };
   return refuseVersion(view, { ...snapshot.spec, valkeyImage });
+}
+
+/** Kubernetes gives every pod a port on its node, and the nodes hear of it. */
+function openDoors(cluster: SimulatedCluster, nodePort: number): void {
+  cluster.kubernetesNodes = cluster.kubernetesNodes.map((node) => ({ ...node, address: '192.0.2.1' }));
+  for (const { ordinal } of cluster.pods) {
+    const key = `Service/${cluster.names.externalService(ordinal)}`;
+    const service = cluster.children.get(key)!;
+    const spec = service['spec'] as { ports: object[] };
+    const ports = spec.ports.map((port) => ({ ...port, nodePort }));
+    cluster.children.set(key, { ...service, spec: { ...spec, ports } });
+  }
+  settle(cluster);
 }
 
 const expiring = { usedBytes: 1, maxBytes: 0, keys: 9, expiringHashes: 2 };
@@ -69,5 +86,14 @@ describe('a step to another version', () => {
   it('is refused for a setting that would keep the other version from starting', () => {
     const options = { spec: { config: { 'hash-seed': 'x' } } };
     expect(judge({ tag: '8.1', options })).toMatch(/does not know spec.config\["hash-seed"\]/);
+  });
+
+  it('is refused for a port that the other version cannot announce', () => {
+    const external = { enabled: true, type: 'NodePort' } as const;
+    const options = { spec: { services: { ...builtInDefaults.services, external } } };
+    expect(judge({ tag: '8.1', options, nodePort: 30_000 })).toMatch(
+      /does not know cluster-announce-client-port, and spec.services.external.type is NodePort/,
+    );
+    expect(judge({ tag: '8.1', options, nodePort: 6379 })).toBeUndefined();
   });
 });

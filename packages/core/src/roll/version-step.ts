@@ -10,6 +10,7 @@ import {
   type ValkeyVersion,
   versionOfImageTag,
 } from '@valkey-operator/valkey';
+import { findUnannounceable } from '../announced.ts';
 import { fieldOfSetting, settingsInEffect } from '../builders/settings.ts';
 import { formatImage } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
@@ -98,7 +99,11 @@ function findUnreadable(view: PlanView, to: ValkeyVersion): string | undefined {
 
 /** A setting that a server does not know keeps it from starting. */
 function refuseSettings({ snapshot }: PlanView, to: ValkeyVersion): string | undefined {
-  const names = Object.keys(settingsInEffect(snapshot)?.settings ?? {}).toSorted();
+  const { settings = {}, nodes } = settingsInEffect(snapshot) ?? {};
+  const announced = findUnannounceable(nodes, to);
+  if (announced)
+    return `which does not know ${announced}, and spec.services.external.type is NodePort, which takes that. Use LoadBalancer first`;
+  const names = Object.keys(settings).toSorted();
   const unknown = names.filter((name) => classifySetting(to, name) === 'unknown');
   const fields = listNames(unknown.map((name) => fieldOfSetting(snapshot.spec, name)));
   return fields ? `which does not know ${fields}. Remove that first` : undefined;
