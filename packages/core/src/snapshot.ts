@@ -119,6 +119,8 @@ export interface PodView {
     /** The end of what it printed before it ended last. */
     readonly lastWords?: string;
   };
+  /** It was promised other resources, and its kubelet has yet to give them. */
+  readonly resizing?: boolean;
   /** Why other resources cannot be given to it where it is, in the kubelet's words. */
   readonly resizePending?: string;
   readonly valkeyRestarts: number;

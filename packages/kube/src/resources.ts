@@ -18,7 +18,8 @@ export type NetworkPolicy = networking.NetworkPolicy & KubeObject;
 export type Node = core.Node & KubeObject;
 export type PersistentVolume = core.PersistentVolume & KubeObject;
 export type PersistentVolumeClaim = core.PersistentVolumeClaim & KubeObject;
-export type Pod = core.Pod & KubeObject;
+/** Since Kubernetes 1.34 its status says which spec its kubelet has seen; the types do not know that yet. */
+export type Pod = core.Pod & KubeObject & { status?: { observedGeneration?: number } };
 export type PodDisruptionBudget = policy.PodDisruptionBudget & KubeObject;
 export type Secret = core.Secret & KubeObject;
 export type Service = core.Service & KubeObject;

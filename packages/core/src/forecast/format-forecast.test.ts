@@ -140,11 +140,11 @@ describe('a plan reads well', () => {
     expect(read((cluster) => cluster.change({ resources }))).toMatchInlineSnapshot(`
       "Reconfigure
         1. From now on pods are made of the new template
-        2. Pod demo-0 gets its new resources while it runs
-        3. Pod demo-1 gets its new resources while it runs
-        4. Pod demo-2 gets its new resources while it runs
-        5. Pod demo-3 gets its new resources while it runs
-        6. Pod demo-4 gets its new resources while it runs
+        2. Pod demo-4 gets its new resources while it runs
+        3. Pod demo-0 gets its new resources while it runs
+        4. Pod demo-1 gets its new resources while it runs
+        5. Pod demo-2 gets its new resources while it runs
+        6. Pod demo-3 gets its new resources while it runs
         7. Pod demo-5 gets its new resources while it runs
       Pods touched: 6 (demo-0, demo-1, demo-2, demo-3, demo-4, demo-5)
       Failovers:    0

@@ -81,9 +81,7 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   const isOtherValkey = roll.outdated.some(({ changes }) => changes.includes('valkey'));
   const misfit = isOtherValkey ? refuseStep(view, roll.target) : undefined;
   if (misfit) return { reason: 'InvalidSpec', message: misfit, held: true };
-  const replica = shard.replicas
-    .filter((each) => isOutdated(roll, each))
-    .toSorted((a, b) => b.pod.ordinal - a.pod.ordinal)[0];
+  const replica = nextReplica(roll, shard);
   if (replica) return replace(roll, replica.pod, `a replica of ${shard.primary.pod.name}`);
   if (shard.replicas.length > 0) return handOver(shard);
   return refuseGap(view) ?? replaceLone(view, roll, shard);
@@ -106,18 +104,41 @@ function replaceLone(view: PlanView, roll: Roll, { primary, slots }: Shard): Dec
   return replace(roll, primary.pod, `the only one of slots ${slots.toString()}, ${price}`);
 }
 
-/** No process stops for it, so all at once. Whoever cannot take it says so, and is then replaced like any other. */
-function resize({ snapshot }: PlanView, { outdated, target }: Roll): Decision | undefined {
-  const chosen = outdated.filter(({ inPlace, pod }) => inPlace && !pod.deletionTimestamp);
+/**
+ * No process stops for it, so all at once, when one has shown that it can be done: the API server takes more than a node has.
+ * Whoever cannot take it says so, and is then replaced like any other.
+ */
+function resize(view: PlanView, roll: Roll): Decision | undefined {
+  const { snapshot } = view;
+  const { outdated, target } = roll;
+  const told = outdated.filter(({ isResizing }) => isResizing);
+  if (told.length > 0) {
+    const message = `Waiting until ${listNames(told.map(({ pod }) => pod.name))} ${told.length === 1 ? 'has its' : 'have their'} new resources.`;
+    return { reason: 'PodResized', message, disruptive: false };
+  }
+  const able = outdated.filter(({ inPlace, pod }) => inPlace && !pod.deletionTimestamp);
+  const isProven = outdated.length < snapshot.pods.length;
+  const chosen = isProven ? able : able.filter(({ pod }) => pod === findCanary(view, roll));
   if (chosen.length === 0) return undefined;
   const template = formatParts(templateParts(snapshot.cluster, target));
   const actions = chosen.map(({ pod }): Action => {
     const { name, uid } = pod;
     return { type: 'ResizePod', pod: name, uid, resources: target.resources, template, reason: 'PodResized' };
   });
-  const message = `${listNames(chosen.map(({ pod }) => pod.name))} get their new resources while they run.`;
+  const names = listNames(chosen.map(({ pod }) => pod.name));
+  const message = `${names} ${chosen.length === 1 ? 'gets its new resources while it runs' : 'get their new resources while they run'}.`;
   const events = [{ reason: 'PodResized', message }] as const;
   return { reason: 'PodResized', message, disruptive: false, stages: [actions], events };
+}
+
+/** Who is first: were it replaced in the end, then as the first too. */
+function findCanary(view: PlanView, roll: Roll): OutdatedPod['pod'] | undefined {
+  const shard = chooseShard(view, roll);
+  return shard && (nextReplica(roll, shard) ?? shard.primary).pod;
+}
+
+function nextReplica(roll: Roll, { replicas }: Shard): Member | undefined {
+  return replicas.filter((each) => isOutdated(roll, each)).toSorted((a, b) => b.pod.ordinal - a.pod.ordinal)[0];
 }
 
 /** The one that is under way, else the first that has an outdated pod. */

@@ -27,6 +27,8 @@ export interface OutdatedPod {
   readonly changes: readonly TemplatePart[];
   /** It may take the change while it runs. */
   readonly inPlace: boolean;
+  /** It is about to: its kubelet has the order. */
+  readonly isResizing: boolean;
   /** It is of what was in effect. */
   readonly isGood: boolean;
 }
@@ -72,12 +74,16 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
     .map((pod): OutdatedPod & { isDue: boolean } => {
       const changes = changesOf(pod.annotations[annotations.template]);
       const isStuck = pod.resizePending !== undefined && changes.length === 0;
+      const isGood = changesOf(pod.annotations[annotations.template], goodParts).length === 0;
+      // Where it is of what was in effect, nothing depends on when its kubelet is done.
+      const isResizing = pod.resizing === true && changes.length === 0 && !isGood;
       const isDue = (restartAt !== undefined && pod.createdAt < restartAt) || restartsFor(pod).length > 0;
       return {
         pod,
-        changes: isStuck ? ['resources'] : changes,
-        inPlace: !isDue && canResize(pod, changes, wanted),
-        isGood: changesOf(pod.annotations[annotations.template], goodParts).length === 0,
+        changes: isStuck || isResizing ? ['resources'] : changes,
+        inPlace: !isDue && (isResizing || canResize(pod, changes, wanted)),
+        isResizing,
+        isGood,
         isDue,
       };
     })
@@ -138,13 +144,9 @@ function settingsToStart({ report }: PodView): readonly string[] {
   return report?.config.restartFor ?? [];
 }
 
-/** Only its resources differ, and neither the API server nor the kubelet has refused these. */
-function canResize(
-  { annotations: own, resizePending }: PodView,
-  changes: readonly TemplatePart[],
-  wanted: TemplateParts,
-) {
-  const isRefused = own[annotations.resizeRefused] === wanted['resources'] || resizePending !== undefined;
+/** Only its resources differ, and the API server has not refused these. What its kubelet cannot give it is what it was told before. */
+function canResize({ annotations: own }: PodView, changes: readonly TemplatePart[], wanted: TemplateParts) {
+  const isRefused = own[annotations.resizeRefused] === wanted['resources'];
   return changes.length === 1 && changes[0] === 'resources' && !isRefused;
 }
 

@@ -5,7 +5,7 @@ import { parseParts } from '../builders/template-parts.ts';
 import type { CertificateView } from '../snapshot.ts';
 import { runCommand } from './run-command.ts';
 import type { SimulatedCluster } from './simulated-cluster.ts';
-import { isRunning } from './simulated-pod.ts';
+import { isRunning, memoryOf } from './simulated-pod.ts';
 
 /** Whether it succeeded. */
 export function applyAction(cluster: SimulatedCluster, action: Action): boolean {
@@ -33,7 +33,10 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
       const pod = cluster.pods.find(({ uid }) => uid === action.uid);
       const refused = parseParts(action.template)['resources'] ?? '';
       if (pod && cluster.refusesResize) pod.annotations[annotations.resizeRefused] = refused;
-      else if (pod) pod.annotations[annotations.template] = action.template;
+      else if (pod) {
+        const resize = { memory: memoryOf(action.resources), resize: 'told' } as const;
+        Object.assign(pod, resize).annotations[annotations.template] = action.template;
+      }
       return pod !== undefined;
     }
     case 'LabelPod': {

@@ -69,6 +69,7 @@ function placesOf({ kubernetesNodes, pods }: ClusterSnapshot): ClusterSnapshot['
 
 function modelPod(pod: PodView, snapshot: ClusterSnapshot) {
   const { name, uid, ip = '', kubernetesNode = '', zone = '', labels, annotations, createdAt, report } = pod;
+  const resize = pod.resizing ? 'begun' : pod.resizePending === undefined ? undefined : 'pending';
   const isRunning = report?.process.state === 'running' && report.cluster !== undefined;
   return {
     name,
@@ -79,6 +80,7 @@ function modelPod(pod: PodView, snapshot: ClusterSnapshot) {
     labels: { ...labels },
     annotations: { ...annotations },
     createdAt,
+    resize,
     version: report?.process.version ?? '',
     ...modelSettings(pod, snapshot),
     process: isRunning ? 'running' : 'down',

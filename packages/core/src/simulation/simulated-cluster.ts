@@ -31,8 +31,10 @@ import { moveSlots } from './simulated-moves.ts';
 import { SimulatedRefusals } from './simulated-refusals.ts';
 import { SimulatedTrials } from './simulated-trials.ts';
 import {
+  carryOutResize,
   giveUp,
   isRunning,
+  memoryOf,
   noSettings,
   readSettings,
   type RunningPod,
@@ -65,6 +67,8 @@ export class SimulatedCluster {
   readonly fatalSettings = new Set<string>();
   /** Images that no registry has. */
   readonly brokenImages = new Set<string>();
+  /** Bytes that a Kubernetes node has for a pod. */
+  nodeMemory = Infinity;
   /** The API server cannot change the resources of a pod. */
   refusesResize = false;
   readonly refusals = new SimulatedRefusals();
@@ -187,7 +191,8 @@ export class SimulatedCluster {
     this.now += TICK_MS;
     this.#runKubelets();
     this.trials.tick(this.fatalSettings);
-    for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken) this.#start(pod);
+    for (const pod of this.pods) carryOutResize(pod, this.nodeMemory);
+    for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken && !pod.homeless) this.#start(pod);
     // Twice: what a node hears in one round it tells in the next.
     for (let round = 0; round < 2; round += 1) this.bus.gossip(this.now);
     this.bus.elect();
@@ -276,7 +281,8 @@ export class SimulatedCluster {
     const { name: kubernetesNode = '', zone = '' } = home ?? {};
     const name = this.names.pod(ordinal);
     const { template } = (this.#statefulSet?.['spec'] ?? {}) as StatefulSetSpec;
-    const image = template?.spec.containers[0]?.image ?? '';
+    const { image = '', resources } = template?.spec.containers[0] ?? {};
+    const memory = memoryOf(resources);
     return {
       name,
       hostname: `${name}.${this.names.headlessService}.${this.cluster.metadata.namespace}.svc`,
@@ -298,6 +304,9 @@ export class SimulatedCluster {
       createdAt: this.now,
       readiness: { ready: false, changedAt: this.now },
       broken: this.brokenImages.has(image),
+      memory,
+      resize: undefined,
+      homeless: memory > this.nodeMemory,
     };
   }
 

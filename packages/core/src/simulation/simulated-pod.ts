@@ -1,3 +1,4 @@
+import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
 import { type NodeSettings, settingsOfNode } from '../builders/settings.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
 import type { SimulatedNode } from './simulated-node.ts';
@@ -37,6 +38,12 @@ export interface SimulatedPod {
   readiness: { readonly ready: boolean; readonly changedAt: number };
   /** Its image cannot be pulled. */
   readonly broken: boolean;
+  /** Bytes that it asks its node for. */
+  memory: number;
+  /** What has become of its other resources, while it does not have them. */
+  resize: 'told' | 'begun' | 'pending' | undefined;
+  /** No node has what it asks for. */
+  readonly homeless: boolean;
 }
 
 export interface RunningPod extends SimulatedPod {
@@ -49,7 +56,7 @@ export function isRunning(pod: SimulatedPod): pod is RunningPod {
 
 /** The pod as the operator sees it: with the last report that reached it. */
 export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): PodView {
-  if (pod.heard) pod.lastReport = viewNode(pod, now, stock);
+  if (pod.heard && !pod.homeless) pod.lastReport = viewNode(pod, now, stock);
   const ready = isReady(pod);
   if (ready !== pod.readiness.ready) pod.readiness = { ready, changedAt: now };
   const { name, uid, ordinal, ip, kubernetesNode, zone, labels, annotations, createdAt } = pod;
@@ -62,7 +69,7 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
     kubernetesNode,
     zone,
     labels,
-    phase: 'Running',
+    phase: pod.homeless ? 'Pending' : 'Running',
     ready,
     readyChangedAt: pod.readiness.changedAt,
     createdAt,
@@ -70,6 +77,9 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
     finalizers: [],
     valkeyRestarts: 0,
     ...(waiting && { waiting }),
+    ...(pod.homeless && { unschedulable: '0/3 nodes are available: 3 Insufficient memory.' }),
+    ...((pod.resize === 'told' || pod.resize === 'begun') && { resizing: true }),
+    ...(pod.resize === 'pending' && { resizePending: "Node didn't have enough resource: memory" }),
     ...(pod.lastReport && { report: { ...pod.lastReport, live: pod.heard } }),
   };
 }
@@ -117,6 +127,16 @@ function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataSta
     ready: isReady(pod),
     message: '',
   };
+}
+
+/** A kubelet sees the order first, and then carries it out if its node has the memory. */
+export function carryOutResize(pod: SimulatedPod, nodeMemory: number): void {
+  if (pod.resize === 'begun') pod.resize = undefined;
+  if (pod.resize === 'told' || pod.resize === 'pending') pod.resize = pod.memory > nodeMemory ? 'pending' : 'begun';
+}
+
+export function memoryOf(resources: EffectiveClusterSpec['resources'] | undefined): number {
+  return parseQuantity(resources?.requests?.memory ?? '') ?? 0;
 }
 
 export function noSettings() {

@@ -1,3 +1,4 @@
+import type { Pod } from '@valkey-operator/kube';
 import { describe, expect, test } from 'vitest';
 import { aPod } from '../testing/builders.ts';
 import { hasSidecar, ordinalOf, viewPod } from './pod-view.ts';
@@ -59,6 +60,40 @@ describe('viewPod', () => {
     expect(viewPod(aPod('demo-0', { status: { containerStatuses: [container] } }), { zones }).waiting).toEqual(
       expected,
     );
+  });
+});
+
+describe('other resources', () => {
+  type Conditions = NonNullable<NonNullable<Pod['status']>['conditions']>;
+  const pending: Conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible', message: 'too much' }];
+  const underWay: Conditions = [{ type: 'PodResizeInProgress', status: 'True' }];
+  const failed: Conditions = [{ type: 'PodResizeInProgress', status: 'True', reason: 'Error', message: 'in use' }];
+  const view = (generation: number, status: NonNullable<Pod['status']>, deletionTimestamp?: string) => {
+    const pod = aPod('demo-0', { status });
+    const metadata = { ...pod.metadata, generation, ...(deletionTimestamp && { deletionTimestamp }) };
+    const { resizing, resizePending } = viewPod({ ...pod, metadata }, { zones });
+    return { resizing, resizePending };
+  };
+
+  test.each([
+    ['were given', { observedGeneration: 2 }, {}],
+    ['cannot be told to be under way by a kubelet that does not say what it has seen', {}, {}],
+    ['are not known to the kubelet yet', { observedGeneration: 1 }, { resizing: true }],
+    ['are being given', { observedGeneration: 2, conditions: underWay }, { resizing: true }],
+    ['are being given by an older kubelet', { conditions: underWay }, { resizing: true }],
+    ['are not there', { observedGeneration: 2, conditions: pending }, { resizePending: 'too much' }],
+    ['could not be given', { observedGeneration: 2, conditions: failed }, { resizePending: 'in use' }],
+    [
+      'were asked for after others that are not there',
+      { observedGeneration: 1, conditions: pending },
+      { resizing: true },
+    ],
+  ])('%s', (_what, status, expected) => {
+    expect(view(2, status)).toEqual({ resizing: undefined, resizePending: undefined, ...expected });
+  });
+
+  test('are not what a pod waits for that is being deleted', () => {
+    expect(view(3, { observedGeneration: 2 }, '2026-11-15T00:00:00Z').resizing).toBeUndefined();
   });
 });
 

@@ -37,7 +37,7 @@ export function viewPod(pod: Live<Pod>, { zones, report, reportedIp }: PodFacts)
       deletionTimestamp,
       unschedulable: whyUnschedulable(pod),
       waiting: findStuckContainer(pod),
-      resizePending: findCondition(pod, 'PodResizePending')?.message,
+      ...viewResize(pod),
       report,
     }),
   };
@@ -70,6 +70,20 @@ function findCondition({ status }: Live<Pod>, type: string) {
 function whyUnschedulable(pod: Live<Pod>): string | undefined {
   const scheduled = findCondition(pod, 'PodScheduled');
   return scheduled?.status === 'False' ? (scheduled.message ?? scheduled.reason) : undefined;
+}
+
+/**
+ * The API server takes a resize that the kubelet may not be able to carry out. As long as that has not seen it, what it says is of
+ * an earlier one.
+ */
+function viewResize(pod: Live<Pod>): Pick<PodView, 'resizing' | 'resizePending'> {
+  const { generation = 0, deletionTimestamp } = pod.metadata;
+  const isSeen = (pod.status?.observedGeneration ?? generation) >= generation || deletionTimestamp !== undefined;
+  if (!isSeen) return { resizing: true };
+  const progress = findCondition(pod, 'PodResizeInProgress');
+  const obstacle = findCondition(pod, 'PodResizePending') ?? (progress?.reason === 'Error' ? progress : undefined);
+  if (obstacle) return { resizePending: obstacle.message ?? obstacle.reason ?? '' };
+  return progress?.status === 'True' ? { resizing: true } : {};
 }
 
 function findStuckContainer({ status }: Live<Pod>): PodView['waiting'] {
