@@ -8,6 +8,7 @@ import { RepairBook } from './cluster/repair-book.ts';
 import { ClusterController } from './cluster/cluster-controller.ts';
 import { CommandPace } from './cluster/command-pace.ts';
 import { createCrashPoints, loudFate, noCheckpoint } from './cluster/crash-points.ts';
+import { ForesightBook } from './cluster/foresight-book.ts';
 import { createSnapshotRecorder, noRecorder } from './cluster/snapshot-recorder.ts';
 import { fenceWrites } from './fence-writes.ts';
 import { dropLeaderLabel, takeLeaderLabel } from './leader-label.ts';
@@ -60,13 +61,15 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
 
   const events = new EventRecorder({ client, instance: podName });
   const sessions = new Sessions({ ...sessionOptions(context, epoch), onStale });
+  const foresight = new ForesightBook({ log, onForeseen: (cluster) => controller.wake(cluster) });
   const controller: ClusterController = new ClusterController({
     ...context,
     client,
     sessions,
     leadership,
     events,
-    plan: planAhead,
+    plan: (snapshot) => planAhead(snapshot, foresight.foresee),
+    foresight,
     pace: new CommandPace(),
     checkpoint: crashPoints ? createCrashPoints(loudFate) : noCheckpoint,
     operator: { version, namespace, trustDomain, term: epoch, since: Date.now() },
@@ -82,6 +85,7 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     await controller.run();
   } finally {
     context.attach(undefined);
+    foresight.close();
     sessions.close();
     await events.close();
     metrics.leader.set(0);

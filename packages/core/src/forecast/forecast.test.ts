@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Plan } from '../actions.ts';
-import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import { isSettled } from '../testing/check-plan.ts';
 import { bear, settle } from '../testing/settle.ts';
 import { describeEffect } from './effects.ts';
-import { forecast } from './forecast.ts';
+import { forecast, forecastInSteps } from './forecast.ts';
 import { formatForecast } from './format-forecast.ts';
 import { planAhead } from './plan-ahead.ts';
 
@@ -81,6 +81,19 @@ describe('a forecast', () => {
     expect(snapshot).toEqual(before);
   });
 
+  it('pauses after each second of the model, so that nobody waits for all of it', () => {
+    const cluster = bear();
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    const ticks = vi.spyOn(SimulatedCluster.prototype, 'tick');
+    onTestFinished(() => ticks.mockRestore());
+    const steps = forecastInSteps(cluster.snapshot());
+    let pauses = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) expect(ticks).toHaveBeenCalledTimes(pauses++);
+    expect(pauses).toBeGreaterThan(20);
+    expect(step.value).toEqual(forecast(cluster.snapshot()));
+  });
+
   it('names what stands in the way', () => {
     const cluster = bear();
     const [orphan] = cluster.pods.filter(({ node }) => node?.role === 'replica');
@@ -107,6 +120,33 @@ describe('the status of a change that waits', () => {
     expect(planAhead(cluster.snapshot()).status.plan).toBeUndefined();
     settle(cluster);
     expect(cluster.pods).toHaveLength(9);
+  });
+
+  it('has none as long as nobody knows it, and is told all the rest', () => {
+    const cluster = bear();
+    cluster.annotate('paused');
+    cluster.change({ replicasPerMaster: 2 });
+    const bases: string[] = [];
+    const { status } = planAhead(cluster.snapshot(), (_, basis) => void bases.push(basis));
+    expect(status).toMatchObject({ pendingOrchestrations: [{ kind: 'ScaleReplicas' }] });
+    expect(status.plan).toBeUndefined();
+    expect(bases).toEqual([planAhead(cluster.snapshot()).status.plan?.basis]);
+  });
+
+  it('keeps it until a newer one is known, unless something else is asked for', () => {
+    const cluster = bear({ usedBytes: 1_000_000 });
+    cluster.annotate('paused');
+    cluster.change({ replicasPerMaster: 2 });
+    const { status } = planAhead(cluster.snapshot());
+    cluster.cluster = { ...cluster.cluster, status };
+    cluster.memory.note(0, { usedBytes: 2_000_000, maxBytes: 0 });
+    cluster.memory.note(1, { usedBytes: 2_000_000, maxBytes: 0 });
+    const asked: string[] = [];
+    const planLate = () => planAhead(cluster.snapshot(), (_, basis) => void asked.push(basis)).status.plan;
+    expect(planLate()).toEqual(status.plan);
+    expect(asked).toHaveLength(1);
+    cluster.change({ replicasPerMaster: 3 });
+    expect(planLate()).toBeUndefined();
   });
 
   it('is made anew only when what it is made of has changed', () => {

@@ -26,6 +26,15 @@ export interface Forecast {
   readonly blockedBy: readonly string[];
 }
 
+/** Work that may be left and taken up again between two steps, and its result. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+export function runToEnd<T>(steps: Steps<T>): T {
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return step.value;
+}
+
 /** A second of the model each. What has not ended by then does not end by itself. */
 const ROUNDS = 2000;
 /** So long nothing was done: what is waited for does not come. */
@@ -33,6 +42,11 @@ const PATIENCE = 60;
 
 /** The same planner, run forward on a model of the cluster in which everything goes well. */
 export function forecast(snapshot: ClusterSnapshot): Forecast {
+  return runToEnd(forecastInSteps(snapshot));
+}
+
+/** A forecast that pauses after each round: one of a large cluster takes seconds, and others want their turn meanwhile. */
+export function* forecastInSteps(snapshot: ClusterSnapshot): Steps<Forecast> {
   const model = modelCluster(withoutHolds(snapshot));
   const effects = new Map<string, Effect>();
   const kinds = new Set<OrchestrationKind>();
@@ -42,6 +56,7 @@ export function forecast(snapshot: ClusterSnapshot): Forecast {
   };
   let plan = model.reconcile(note);
   for (let round = 0, idle = 0; round < ROUNDS && idle < PATIENCE && !isDone(plan); round += 1) {
+    yield;
     model.tick();
     plan = model.reconcile(note);
     idle = plan.stages.length > 0 ? 0 : idle + 1;

@@ -2,6 +2,13 @@ import { SlotSet } from '@valkey-operator/valkey';
 import { hear, type Line, type SimulatedNode } from './simulated-node.ts';
 import { isRunning, type RunningPod, type SimulatedPod } from './simulated-pod.ts';
 
+/** What the talks of a node have in common. There are as many as pairs of nodes, so in none of them is anybody searched for. */
+interface Round {
+  readonly byAddress: ReadonlyMap<string, RunningPod>;
+  /** Of whom the node could hear something new from others. */
+  readonly missed: Set<string>;
+}
+
 /** What Valkey nodes do among themselves, without an operator: links, gossip, votes, replication. */
 export class SimulatedBus {
   readonly #pods: readonly SimulatedPod[];
@@ -26,9 +33,13 @@ export class SimulatedBus {
 
   /** One round in which every node talks to everyone it knows. */
   gossip(now: number): void {
-    for (const pod of this.running) {
+    const { running } = this;
+    // Where several were given one address, the first has it.
+    const byAddress = new Map(running.toReversed().map((pod) => [pod.ip, pod]));
+    for (const pod of running) {
       for (const [id, until] of pod.node.bans) if (until <= now) pod.node.bans.delete(id);
-      for (const line of Array.from(pod.node.table.values())) this.#talk(pod, line);
+      const missed = listMissed(pod.node, running);
+      for (const line of Array.from(pod.node.table.values())) this.#talk(pod, line, { byAddress, missed });
     }
     this.#separateEpochs();
   }
@@ -88,11 +99,13 @@ export class SimulatedBus {
     }
   }
 
-  #talk({ node, ip }: RunningPod, line: Line): void {
-    const peer = this.findAt(line.ip);
+  #talk(self: RunningPod, line: Line, { byAddress, missed }: Round): void {
+    const { node, ip } = self;
+    const peer = byAddress.get(line.ip);
     if (peer?.node.id !== line.id) {
       line.connected = this.foreign.get(line.id) === line.ip;
       if (line.connected) return;
+      missed.add(line.id);
       const isAgreed = this.#agree(node, ({ table }) => table.get(line.id)?.connected === false);
       line.failing = isAgreed ? 'agreed' : 'suspected';
       return;
@@ -102,17 +115,20 @@ export class SimulatedBus {
     const back = peer.node.table.get(node.id);
     if (!back) return;
     back.ip = ip;
-    for (const other of Array.from(peer.node.table.values())) this.#learn(node, other);
+    for (const id of missed) {
+      const other = peer.node.table.get(id);
+      if (other) this.#learn(self, other, byAddress);
+    }
   }
 
   /** A node that was not known, or the new address of one that cannot be reached at the old one. */
-  #learn(node: SimulatedNode, line: Line): void {
-    if (node.id === line.id || node.bans.has(line.id) || !line.connected) return;
+  #learn(self: RunningPod, line: Line, byAddress: Round['byAddress']): void {
+    const { node } = self;
+    if (node.bans.has(line.id) || !line.connected) return;
     const known = node.table.get(line.id);
     if (known && !known.connected) known.ip = line.ip;
-    const peer = this.findAt(line.ip);
-    const self = this.running.find((pod) => pod.node === node);
-    if (known || !self || peer?.node.id !== line.id) return;
+    const peer = known ? undefined : byAddress.get(line.ip);
+    if (peer?.node.id !== line.id) return;
     this.introduce(node, peer);
     this.introduce(peer.node, self);
   }
@@ -143,4 +159,11 @@ export class SimulatedBus {
     ]);
     return Math.max(0, ...epochs);
   }
+}
+
+/** Ids of those that it does not know, or does not reach. */
+function listMissed({ id, table }: SimulatedNode, running: readonly RunningPod[]): Set<string> {
+  const unknown = running.flatMap(({ node }) => (node.id === id || table.has(node.id) ? [] : [node.id]));
+  const unreached = Array.from(table.values()).flatMap((line) => (line.connected ? [] : [line.id]));
+  return new Set([...unknown, ...unreached]);
 }

@@ -84,8 +84,8 @@ export function hear(listener: SimulatedNode, speaker: SimulatedNode): void {
   }
   let granted = speaker.slots;
   for (const rival of listener.table.values()) {
+    if (rival.id === speaker.id || !rival.slots.overlaps(speaker.slots)) continue;
     const overlap = rival.slots.intersection(speaker.slots);
-    if (rival.id === speaker.id || overlap.isEmpty) continue;
     if (rival.epoch < speaker.epoch) {
       rival.slots = rival.slots.difference(overlap);
       const followsRival = listener.role === 'replica' && listener.primaryId === rival.id;

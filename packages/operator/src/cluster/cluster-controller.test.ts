@@ -66,6 +66,7 @@ async function aController(plan: (snapshot: ClusterSnapshot) => Plan, checkpoint
       snapshots.push(snapshot);
       return plan(snapshot);
     },
+    foresight: { forget: () => {} },
     events: { record: (_about, { reason }) => events.push(reason) },
     recorder: noRecorder,
     repairs: new RepairBook(),

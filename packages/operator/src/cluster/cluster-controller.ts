@@ -23,6 +23,7 @@ import type { Tracing } from '../tracing/orchestration-tracer.ts';
 import type { Sessions } from '../wire/sessions.ts';
 import { type ActContext, ActionFailed, executePlan } from './act.ts';
 import { namePoint } from './crash-points.ts';
+import type { ForesightBook } from './foresight-book.ts';
 import { observeCluster, type ObserveContext } from './observe.ts';
 import { hasSidecar } from './pod-view.ts';
 import type { RefusalBook } from './refusal-book.ts';
@@ -39,6 +40,7 @@ export interface ClusterControllerContext extends ObserveContext, ActContext {
   sessions: Pick<Sessions, 'find' | 'want' | 'whenOpen'>;
   authorities: ObserveContext['authorities'] & ActContext['authorities'];
   plan: typeof planCluster;
+  foresight: Pick<ForesightBook, 'forget'>;
   events: Pick<EventRecorder, 'record'>;
   recorder: SnapshotRecorder;
   repairs: RepairBook;
@@ -139,6 +141,7 @@ export class ClusterController {
     this.#summaryPace.forget(formatKey({ namespace, name }));
     this.#detailPace.forget(formatKey({ namespace, name }));
     this.#failures.delete(formatKey({ namespace, name }));
+    this.#context.foresight.forget(formatKey({ namespace, name }));
     this.#context.repairs.forget(formatKey({ namespace, name }));
     this.#context.refusals.forget(formatKey({ namespace, name }));
     this.#context.tracing.forget({ namespace, name });

@@ -70,6 +70,16 @@ export class SlotSet {
     return this.difference(this.difference(other));
   }
 
+  /** Whether the two have a slot in common, which is far cheaper to say than which. */
+  overlaps(other: SlotSet): boolean {
+    let at = 0;
+    for (const [first, last] of this.ranges) {
+      while ((other.ranges[at]?.[1] ?? SLOT_COUNT) < first) at += 1;
+      if ((other.ranges[at]?.[0] ?? SLOT_COUNT) <= last) return true;
+    }
+    return false;
+  }
+
   /** The lowest `count` slots, or all when there are fewer. */
   lowest(count: number): SlotSet {
     const taken: SlotRange[] = [];

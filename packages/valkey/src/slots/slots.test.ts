@@ -56,6 +56,7 @@ describe('SlotSet', () => {
         expect([...a.union(b)]).toEqual(sorted(new Set([...x, ...y])));
         expect([...a.difference(b)]).toEqual([...x].filter((slot) => !y.has(slot)));
         expect([...a.intersection(b)]).toEqual([...x].filter((slot) => y.has(slot)));
+        expect(a.overlaps(b)).toBe([...x].some((slot) => y.has(slot)));
         expect(a.count).toBe(x.size);
         expect(SlotSet.ofSlots(x).equals(a)).toBe(true);
       }),
