@@ -16,7 +16,7 @@ const PLACEMENT = [
 ] as const;
 const TEMPLATE_FIELDS = ['valkeyImage', 'sidecarImage', 'resources', ...PLACEMENT] as const;
 
-type ImageRef = { readonly name: string; readonly tag: string };
+export type ImageRef = { readonly name: string; readonly tag: string };
 
 /**
  * Digests of what the spec says of each part. They are made of the spec, never of the template that is built from it: so an

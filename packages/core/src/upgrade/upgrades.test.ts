@@ -1,42 +1,12 @@
 import type { ValkeyUpgrade } from '@valkey-operator/api';
 import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
-import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import { checkPlan } from '../testing/check-plan.ts';
 import { bear, countKeptSlots } from '../testing/settle.ts';
+import { askFor, pass, versions } from '../testing/upgrades.ts';
 
 const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
 const old = { spec: { valkeyImage: image('8.0') } };
-const versions = ({ pods }: SimulatedCluster) => [...new Set(pods.map((pod) => pod.image.split(':').at(-1)))];
-/** Somebody asks for another version by an object of its own. */
-function askFor(cluster: SimulatedCluster, name: string, spec: Partial<ValkeyUpgrade['spec']>): ValkeyUpgrade {
-  const { metadata, apiVersion } = cluster.cluster;
-  const creationTimestamp = new Date(cluster.now).toISOString();
-  const upgrade: ValkeyUpgrade = {
-    apiVersion,
-    kind: 'ValkeyUpgrade',
-    metadata: { ...metadata, name, uid: cluster.nextId('upgrade'), creationTimestamp, generation: 1 },
-    spec: {
-      clusterRef: { name: metadata.name },
-      rollbackOnFailure: true,
-      podReadyTimeout: '10m',
-      replicationSyncTimeout: '1h',
-      ...spec,
-    },
-  };
-  cluster.upgrades.push(upgrade);
-  return upgrade;
-}
-
-/** Seconds pass, each with a look of the operator. */
-function pass(cluster: SimulatedCluster, seconds = 100, look: () => void = () => undefined): void {
-  for (let second = 0; second < seconds; second += 1) {
-    cluster.reconcile(checkPlan(cluster));
-    look();
-    cluster.tick();
-  }
-}
-
 const complete = ({ status }: ValkeyUpgrade) => status?.conditions?.[0];
 
 describe('a ValkeyUpgrade', () => {

@@ -1,11 +1,11 @@
-import type { UpgradedImage, ValkeyUpgrade } from '@valkey-operator/api';
+import { annotations, type UpgradedImage, type ValkeyUpgrade } from '@valkey-operator/api';
 import { compareVersions, formatVersion, versionOfImageTag } from '@valkey-operator/valkey';
-import { formatImage } from '../builders/template-parts.ts';
+import { formatImage, type ImageRef } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { isChange } from '../orchestration/begun.ts';
 import type { Course } from '../orchestration/course.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
-import { newestRunning, refuseVersion } from '../roll/version-step.ts';
+import { isBarred, newestRunning, refuseVersion } from '../roll/version-step.ts';
 import { assessHealth } from '../status/health.ts';
 import { isPaused } from '../status/paused.ts';
 import { describeUpgrade, type UpgradeNews } from './upgrade-status.ts';
@@ -57,7 +57,9 @@ interface Step {
 function follow(view: PlanView, course: Course, upgrade: ValkeyUpgrade, kept: UpgradedImage | undefined): Step {
   if (kept && isWishOf(view, upgrade, kept)) return watchRunning(view, course, kept);
   if (!isUnderWay(upgrade)) return start(view, course, upgrade);
-  if (upgrade.status?.insteadOf !== writtenImage(view.snapshot)) {
+  const written = writtenImage(view.snapshot);
+  if (upgrade.status?.insteadOf !== written) {
+    if (written === formatImage(targetOf(view, upgrade))) return watchWritten(view, course, upgrade);
     const message = 'spec.valkeyImage of the cluster was changed meanwhile, and counts.';
     return { news: { phase: 'Failed', reason: 'UpgradeRefused', message } };
   }
@@ -91,28 +93,43 @@ function start(view: PlanView, { orchestration, decision }: Course, upgrade: Val
 }
 
 function watchRunning(view: PlanView, course: Course, kept: UpgradedImage): Step {
-  const { failed, withdrawn, good } = view.roll;
-  const isInEffect = formatImage(good.valkeyImage) === formatImage(kept);
+  const cause = findCause(view, kept);
+  if (!cause) return { news: tellRoll(view, course, kept) };
+  // Where an upgrade before this one had its way, that is what to go back to.
+  const { name, tag } = view.roll.good.valkeyImage;
+  const before = { insteadOf: kept.insteadOf, name, tag, by: '' };
+  const upgraded = formatImage({ name, tag }) === kept.insteadOf ? 'none' : before;
+  return { news: { phase: 'RollingBack', reason: 'RolledBack', message: cause }, upgraded };
+}
+
+/** Somebody has written its target into the spec: the same roll goes on, now because of that. */
+function watchWritten(view: PlanView, course: Course, upgrade: ValkeyUpgrade): Step {
+  const target = targetOf(view, upgrade);
+  const cause = findCause(view, target);
+  return { news: cause ? tellReturn(view, course, cause) : tellRoll(view, course, target) };
+}
+
+/** Why pods go back to an image that is not this one. */
+function findCause({ roll: { failed, withdrawn, good } }: PlanView, image: ImageRef): string | undefined {
   const cause = failed?.message ?? (withdrawn ? 'it was cancelled' : undefined);
-  if (cause && !isInEffect) {
-    // Where an upgrade before this one had its way, that is what to go back to.
-    const before = { insteadOf: kept.insteadOf, name: good.valkeyImage.name, tag: good.valkeyImage.tag, by: '' };
-    const upgraded = formatImage(good.valkeyImage) === kept.insteadOf ? 'none' : before;
-    return { news: { phase: 'RollingBack', reason: 'RolledBack', message: `${BACK} ${cause}.` }, upgraded };
-  }
-  if (isInEffect && isSettled(view)) {
-    const message = 'Every pod is of the target and well.';
-    return { news: { phase: 'Succeeded', reason: 'UpgradeSucceeded', message } };
-  }
+  return cause && !isSame(good.valkeyImage, image) ? `${BACK} ${cause}.` : undefined;
+}
+
+function tellRoll(view: PlanView, course: Course, image: ImageRef): UpgradeNews {
+  if (isSame(view.roll.good.valkeyImage, image) && isSettled(view))
+    return { phase: 'Succeeded', reason: 'UpgradeSucceeded', message: 'Every pod is of the target and well.' };
   const told = tellHalt(view) ?? findWait(course);
   const message = 'Pods are replaced, one at a time.';
-  return { news: { phase: 'Running', ...(told ?? { reason: 'OrchestrationStarted', message }) } };
+  return { phase: 'Running', ...(told ?? { reason: 'OrchestrationStarted', message }) };
 }
 
 /** Every pod has the image that it should have, and nothing is amiss. */
 function isSettled(view: PlanView): boolean {
-  const isOther = view.roll.outdated.some(({ changes }) => changes.includes('valkey'));
-  return view.roll.begun && !isOther && assessHealth(view).shortcomings.length === 0;
+  return view.roll.begun && !hasOtherImage(view) && assessHealth(view).shortcomings.length === 0;
+}
+
+function hasOtherImage({ roll }: PlanView): boolean {
+  return roll.outdated.some(({ changes }) => changes.includes('valkey'));
 }
 
 function tellHalt(view: PlanView): Pick<UpgradeNews, 'reason' | 'message'> | undefined {
@@ -137,14 +154,18 @@ const NOW = ' Now: ';
 function watchReturn(view: PlanView, course: Course, { status }: ValkeyUpgrade): Step {
   const { message = '' } = status?.conditions?.find(({ type }) => type === 'Complete') ?? {};
   const [cause = ''] = message.startsWith(BACK) ? message.split(NOW) : [`${BACK} its image does not count any more.`];
+  return { news: tellReturn(view, course, cause) };
+}
+
+function tellReturn(view: PlanView, course: Course, cause: string): UpgradeNews {
   const wait = findWait(course)?.message ?? 'Pods that were replaced are made of the image before.';
   const [phase, now] = isSettled(view)
     ? (['RolledBack', 'Every pod is of the image before.'] as const)
     : (['RollingBack', wait] as const);
-  return { news: { phase, reason: 'RolledBack', message: `${cause}${NOW}${now}` } };
+  return { phase, reason: 'RolledBack', message: `${cause}${NOW}${now}` };
 }
 
-function targetOf({ snapshot }: PlanView, { spec }: ValkeyUpgrade): { name: string; tag: string } {
+function targetOf({ snapshot }: PlanView, { spec }: ValkeyUpgrade): ImageRef {
   const { name, tag } = snapshot.spec.valkeyImage;
   return { name: spec.image?.name ?? name, tag: spec.targetVersion ?? spec.image?.tag ?? tag };
 }
@@ -153,13 +174,29 @@ function refuse(view: PlanView, upgrade: ValkeyUpgrade): string | undefined {
   const { spec } = view.snapshot;
   const target = targetOf(view, upgrade);
   const image = formatImage(target);
-  if (image === formatImage(spec.valkeyImage)) return `The cluster runs ${image} already.`;
+  if (isSame(target, spec.valkeyImage)) return refuseSame(view, image);
   const [to, from] = [versionOfImageTag(target.tag), newestRunning(view)];
   const isMoved = target.name !== spec.valkeyImage.name;
   const order = to && from ? compareVersions(to, from) : 1;
   if (to && from && (isMoved ? order < 0 : order <= 0))
     return `${image} is not newer than ${formatVersion(from)}, which runs. To go back, change spec.valkeyImage of the cluster.`;
   return refuseVersion(view, { ...spec, valkeyImage: { ...spec.valkeyImage, ...target } });
+}
+
+/** The spec asks for the same: that runs, has come to nothing, or has yet to come. */
+function refuseSame(view: PlanView, image: string): string | undefined {
+  const { snapshot, roll } = view;
+  const isReached = isSame(roll.good.valkeyImage, snapshot.spec.valkeyImage);
+  if (isReached) return hasOtherImage(view) ? undefined : `The cluster runs ${image} already.`;
+  const asks = `spec.valkeyImage of the cluster asks for ${image} already`;
+  if (roll.failed)
+    return `${asks}, and that failed: ${roll.failed.message}. To try it again, set the annotation ${annotations.restartAt} of the cluster to the present time.`;
+  if (roll.withdrawn) return `${asks}, and that was cancelled. To try it again, change the spec of the cluster.`;
+  return isBarred(view) ? refuseVersion(view, snapshot.spec) : undefined;
+}
+
+function isSame(one: ImageRef, other: ImageRef): boolean {
+  return formatImage(one) === formatImage(other);
 }
 
 /** Who is under way goes first, though another one of the same second may come before it by name. */
