@@ -3,7 +3,7 @@ import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
 import { findSqueeze } from '../roll/less-memory.ts';
-import { describeGap, forgetsData, refuseGap } from '../roll/lone-shards.ts';
+import { describeGap, foreseeLoss, refuseGap } from '../roll/lone-shards.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
@@ -95,13 +95,15 @@ function awaitReplicas({ topology: { shards } }: PlanView): Decision | undefined
   return { reason: 'WaitingForSync', message };
 }
 
-function replaceLone(view: PlanView, roll: Roll, { primary, slots }: Shard): Decision {
+function replaceLone(view: PlanView, roll: Roll, shard: Shard): Decision {
+  const { primary, slots } = shard;
   if (primary.report.rewritesFile) {
     const message = `${primary.pod.name} writes its append-only file, and is not replaced before that has its data.`;
     return { reason: 'WaitingForSync', message };
   }
-  const price = forgetsData(view) ? 'whose data is lost' : 'which are not served meanwhile';
-  return replace(roll, primary.pod, `the only one of slots ${slots.toString()}, ${price}`);
+  const loss = foreseeLoss(view, [shard]);
+  const price = loss ? ` (${loss.what})` : ', which are not served meanwhile';
+  return replace(roll, primary.pod, `the only one of slots ${slots.toString()}${price}`);
 }
 
 /**

@@ -73,6 +73,34 @@ describe('a shard that is alone', () => {
     expect(plan(false).stages.flat()).toContainEqual(expect.objectContaining({ type: 'DeletePod', pod: 'demo-0' }));
   });
 
+  it.each([
+    ['more than 1 GiB', 2 ** 30 + 1],
+    ['nobody knows how much', undefined],
+  ])('that has %s and saves it only when it ends may be killed before that is done', (_what, usedBytes) => {
+    const cluster = upgrade({ ...volume, ...writing(true, false) });
+    const plan = () => {
+      const { pods, ...snapshot } = cluster.snapshot();
+      const fill = (pod: PodView): PodView => {
+        if (!pod.report || pod.ordinal !== 1) return pod;
+        const { memory, ...report } = pod.report;
+        return { ...pod, report: usedBytes && memory ? { ...report, memory: { ...memory, usedBytes } } : report };
+      };
+      return planCluster({ ...snapshot, pods: pods.map(fill) });
+    };
+    const { reason, message } = condition(plan(), 'Degraded');
+    expect(reason).toBe('DataWouldBeLost');
+    expect(message).toMatch(/spec.backup.aof.*60 s.*written since its last snapshot may be lost.*allow-data-loss=true/);
+    cluster.annotate('allowDataLoss');
+    expect(plan().status.orchestration?.kind).toBe('Upgrade');
+  });
+
+  it('that has much keeps it by an append-only file', () => {
+    const cluster = upgrade({ ...volume, ...writing(true, true) });
+    for (const { ordinal } of cluster.pods) cluster.memory.note(ordinal, { usedBytes: 2 ** 40, maxBytes: 0 });
+    settle(cluster);
+    expect(findReplaced(cluster)).toHaveLength(3);
+  });
+
   it('may be replaced once it has begun to write', () => {
     const cluster = upgrade({ ...volume, ...writing(false, false) });
     settle(cluster, 20);
