@@ -189,6 +189,29 @@ describe('a way back', () => {
   });
 });
 
+test('a change of place and resources at once replaces every pod once', async () => {
+  const before = await uids(cluster);
+  const seen = new Set(before);
+  const findOld = async () => {
+    const now = await uids(cluster);
+    for (const uid of now) seen.add(uid);
+    return now.filter((uid) => before.includes(uid));
+  };
+  const nodeSelector = { 'kubernetes.io/os': 'linux' };
+  const resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { memory: '512Mi' } };
+  const running = await roll(cluster, async () => {
+    await cluster.apply({ ...kept, ...image('8.1'), ...back, nodeSelector, resources });
+    await expect.poll(findOld, POLL).toEqual([]);
+  });
+  expect(running).toEqual([line('8.1')]);
+  expect(await findOld()).toEqual([]);
+  expect(seen.size).toBe(2 * before.length);
+  const pods = await cluster.pods();
+  expect(pods.map(({ spec }) => spec?.nodeSelector)).toEqual(pods.map(() => nodeSelector));
+  const asked = pods.map(({ spec }) => spec?.containers[0]?.resources?.requests?.['memory']);
+  expect(asked).toEqual(pods.map(() => '256Mi'));
+});
+
 describe('a cluster without volumes', () => {
   const light = new TestCluster(lab, client, namespace, 'light');
 

@@ -1,15 +1,22 @@
+import type { ValkeyUpgrade } from '@valkey-operator/api';
 import { describe, expect, it } from 'vitest';
 import { planCluster } from '../plan.ts';
 import type { ClusterSnapshot, NodeView, PodView } from '../snapshot.ts';
 import { bear } from '../testing/settle.ts';
+import { askFor } from '../testing/upgrades.ts';
 
 const MINUTE_MS = 60_000;
 const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
 
-/** A roll of which the first pod, a replica, is of the new template, well, and two hours old. */
-function beginRoll() {
+type Patience = Partial<
+  Pick<ValkeyUpgrade['spec'], 'podReadyTimeout' | 'replicationSyncTimeout' | 'rollbackOnFailure'>
+>;
+
+/** A roll, by a ValkeyUpgrade of such patience if any, of which the first pod, a replica, is new, well, and two hours old. */
+function beginRoll(patience?: Patience) {
   const cluster = bear({ spec: { valkeyImage: image('8.1') } });
-  cluster.change({ valkeyImage: image('9.1') });
+  if (patience) askFor(cluster, 'up', { targetVersion: '9.1', ...patience });
+  else cluster.change({ valkeyImage: image('9.1') });
   const isNew = ({ pods }: typeof cluster) => pods.find((pod) => pod.image.endsWith('9.1') && pod.node?.linkUp);
   for (let round = 0; round < 60 && !isNew(cluster); round += 1) {
     cluster.reconcile();
@@ -77,8 +84,13 @@ describe('an operator that has just begun to lead', () => {
 });
 
 describe('a pod of the new template that was well', () => {
-  const strike = (minutes: number, change: (report: NodeView) => Partial<NodeView>, more: Partial<PodView> = {}) => {
-    const { name, snapshot } = beginRoll();
+  const strike = (
+    minutes: number,
+    change: (report: NodeView) => Partial<NodeView>,
+    more: Partial<PodView> = {},
+    patience?: Patience,
+  ) => {
+    const { name, snapshot } = beginRoll(patience);
     return changePods(snapshot, (pod) =>
       pod.name === name
         ? {
@@ -111,6 +123,27 @@ describe('a pod of the new template that was well', () => {
     const given = whyGivenUp(strike(minutes, change as (report: NodeView) => Partial<NodeView>));
     if (why === undefined) expect(given).toBeUndefined();
     else expect(given).toContain(why);
+  });
+
+  it.each([
+    [{ podReadyTimeout: '2m' }, down, 1.5, undefined],
+    [{ podReadyTimeout: '2m' }, down, 3, 'not started within 2 minutes'],
+    [{ podReadyTimeout: '30m' }, down, 29, undefined],
+    [{ replicationSyncTimeout: '5m' }, copying, 6, 'not in sync with its primary within 5 minutes'],
+    [{ replicationSyncTimeout: '5m' }, loading, 6, 'not loaded its data within 5 minutes'],
+    [{ replicationSyncTimeout: '3h' }, copying, 119, undefined],
+  ] as const)('is given the time of the ValkeyUpgrade %o', (patience, change, minutes, why) => {
+    const given = whyGivenUp(strike(minutes, change as (report: NodeView) => Partial<NodeView>, {}, patience));
+    if (why === undefined) expect(given).toBeUndefined();
+    else expect(given).toContain(why);
+  });
+
+  it('is held where it is by a ValkeyUpgrade that shall not roll back', () => {
+    const patience = { podReadyTimeout: '2m', rollbackOnFailure: false };
+    const { detail, upgrades, stages } = planCluster(strike(3, down as never, {}, patience));
+    expect(detail.failedRoll).toBeUndefined();
+    expect(upgrades?.[0]?.status.conditions?.[0]?.message).toMatch(/^Held at pod demo-4: .* within 2 minutes/);
+    expect(stages.flat().filter(({ type }) => type === 'DeletePod')).toEqual([]);
   });
 
   it('and ended a moment ago is given time to start', () => {
