@@ -18,3 +18,4 @@ export { formatImage, parseParts } from './builders/template-parts.ts';
 export { buildTrialPod, TRIAL } from './builders/trial-pod.ts';
 export { findFatalSetting, findStuck } from './status/pod-problems.ts';
 export { withUpgradedImage } from './upgrade/upgraded-image.ts';
+export { nameTarget } from './upgrade/upgrade-status.ts';

@@ -57,6 +57,7 @@ export const valkeyUpgrade = defineKind({
       'RolledBack',
       'Failed',
     ]).optional(),
+    target: text('Version or image to reach, in a word.', { max: 512 }).optional(),
     insteadOf: text('The image in the spec of the cluster when it began; while that stays, the target counts.', {
       max: 512,
     }).optional(),
@@ -66,7 +67,7 @@ export const valkeyUpgrade = defineKind({
   }),
   columns: [
     { name: 'Cluster', description: 'What is upgraded.', jsonPath: '.spec.clusterRef.name' },
-    { name: 'Target', description: 'Version to reach.', jsonPath: '.spec.targetVersion' },
+    { name: 'Target', description: 'Version or image to reach.', jsonPath: '.status.target' },
     phase,
     { name: 'Shards', description: 'Shards that are done.', jsonPath: '.status.shardsDone', type: 'integer' },
     age,

@@ -26,6 +26,7 @@ export function describeUpgrade(view: PlanView, upgrade: ValkeyUpgrade, news: Up
   return {
     observedGeneration: generation,
     phase,
+    target: nameTarget(upgrade.spec),
     ...(isShown && {
       insteadOf: upgrade.status?.insteadOf ?? writtenImage(view.snapshot),
       shardsDone: shards.filter(({ step }) => step === 'Done').length,
@@ -35,6 +36,11 @@ export function describeUpgrade(view: PlanView, upgrade: ValkeyUpgrade, news: Up
       { type: 'Complete', status: written, reason, message, observedGeneration: generation, lastTransitionTime },
     ],
   };
+}
+
+/** In a word, for a column: whichever of the two ways it is asked for. */
+export function nameTarget({ targetVersion, image }: ValkeyUpgrade['spec']): string {
+  return targetVersion ?? [image?.name, image?.tag].filter((part) => part !== undefined).join(':');
 }
 
 function describeShard(

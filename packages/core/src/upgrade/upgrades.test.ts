@@ -32,6 +32,17 @@ describe('a ValkeyUpgrade', () => {
     expect([...seen]).toEqual(expect.arrayContaining(['Waiting', 'FailingOver', 'UpgradingPrimary', 'Done']));
   });
 
+  it.each([
+    [{ targetVersion: '9.1' }, '9.1'],
+    [{ image: { name: 'docker.io/valkey/valkey', tag: '9.1' } }, 'docker.io/valkey/valkey:9.1'],
+    [{ image: { tag: '9.1' } }, '9.1'],
+  ])('to %j says in a word where to', (spec, word) => {
+    const cluster = bear(old);
+    const upgrade = askFor(cluster, 'up', spec);
+    pass(cluster, 1);
+    expect(upgrade.status?.target).toBe(word);
+  });
+
   it('keeps its effect when it is deleted afterwards, until another image is written', () => {
     const cluster = bear(old);
     askFor(cluster, 'to-nine', { targetVersion: '9.1' });

@@ -1,4 +1,5 @@
 import type { Reason, ValkeyUpgrade } from '@valkey-operator/api';
+import { nameTarget } from '@valkey-operator/core';
 import { type KubeClient, type Live, type ObjectRef, writeStatus } from '@valkey-operator/kube';
 import type { Caches } from '../caches.ts';
 import { valkeyUpgrades } from '../resources.ts';
@@ -40,10 +41,11 @@ export function describeOrphan(phase: Phase, cluster: string, isGone: boolean): 
   return { phase: 'Failed', reason: 'UpgradeRefused', message };
 }
 
-function statusOf({ metadata, status }: Live<ValkeyUpgrade>, { phase, ...text }: News, now: number) {
+function statusOf({ metadata, spec, status }: Live<ValkeyUpgrade>, { phase, ...text }: News, now: number) {
   const { generation } = metadata;
   const last = status?.conditions?.find(({ type }) => type === 'Complete');
   const lastTransitionTime = last?.lastTransitionTime ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
   const condition = { type: 'Complete', status: 'False', ...text, observedGeneration: generation } as const;
-  return { observedGeneration: generation, phase, conditions: [{ ...condition, lastTransitionTime }] };
+  const conditions = [{ ...condition, lastTransitionTime }];
+  return { observedGeneration: generation, phase, target: nameTarget(spec), conditions };
 }
