@@ -126,7 +126,7 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
       name: 'Reconfigure, with addresses outside',
       kind: 'Reconfigure',
       also: ['Upkeep/ApplyChild Service'],
-      from: { ...usual, services: undefined },
+      from: usual,
       begin: () => spec.change({ services: { external: { enabled: true, type: 'NodePort' } } }),
       isDone: () => areAnnounced(cluster),
     },

@@ -6,7 +6,8 @@ export const memory = (mebibytes: number) => ({ requests: { memory: `${mebibytes
 export const image = (tag: string) => ({ valkeyImage: { ...sampleSpec.valkeyImage!, tag } });
 export const size = (masterCount: number, replicasPerMaster: number) => ({ masterCount, replicasPerMaster });
 export const usualSize = size(3, 1);
-export const usual = { ...image('9.1'), ...usualSize, rebalancePrimaries: false };
+/** Without what an operation before may have asked for. */
+export const usual = { ...image('9.1'), ...usualSize, rebalancePrimaries: false, services: undefined };
 
 /** The specs that one cluster gets in the course of all operations. */
 export class CrashSpec {
