@@ -15,7 +15,9 @@ export function findRoleChanges({ snapshot, topology }: PlanView): Plan['events'
     );
     const text = `${primary.pod.name} is now the primary of slots ${slots.toString()}`;
     // Whoever is asked to go hands over first; whoever went without being asked could not. Who answers may yet have to tell of it.
-    const answers = topology.members.some(({ pod, report, cluster }) => pod === former && report.live && cluster.stateOk);
+    const answers = topology.members.some(
+      ({ pod, report, cluster }) => pod === former && report.live && cluster.stateOk,
+    );
     const isOrderly = former?.deletionTimestamp !== undefined || replicas.some(({ pod }) => pod === former) || answers;
     return former && isOrderly
       ? [{ reason: 'PrimaryHandedOver', message: `${text}, which ${former.name} has handed over.` }]
