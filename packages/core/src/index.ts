@@ -15,7 +15,7 @@ export { type Foresee, foreseeInSteps, planAhead } from './forecast/plan-ahead.t
 export { planCluster } from './plan.ts';
 export type * from './snapshot.ts';
 export { formatImage, parseParts } from './builders/template-parts.ts';
-export { buildTrialPod, TRIAL } from './builders/trial-pod.ts';
+export { buildImageTrialPod, buildTrialPod, readVersionTold, TRIAL } from './builders/trial-pod.ts';
 export { findFatalSetting, findStuck } from './status/pod-problems.ts';
 export { withUpgradedImage } from './upgrade/upgraded-image.ts';
 export { nameTarget } from './upgrade/upgrade-status.ts';

@@ -30,15 +30,20 @@ export interface ClusterSnapshot {
   readonly refusals?: readonly RefusalView[];
   /** The pod on which settings for the next start are proven, while there is one. */
   readonly trial?: TrialView;
+  /** The pod on which an image is proven, while there is one. */
+  readonly imageTrial?: TrialView;
 }
 
 export interface TrialView {
   readonly name: string;
   readonly uid: string;
+  readonly createdAt: number;
   /** What is proven: settings and image. */
   readonly asked: string;
   /** `void`: it ended for another reason, such as a drained node, and has said nothing. */
   readonly verdict: 'unknown' | 'accepted' | 'refused' | 'void';
+  /** Which Valkey the image holds, by its own word. */
+  readonly version?: string;
   /** Why it was refused, in Valkey's words, or what it waits for. */
   readonly message: string;
   readonly deletionTimestamp?: string;

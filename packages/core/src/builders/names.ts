@@ -14,6 +14,7 @@ export function childNames(cluster: string) {
     sidecarSecret: `${cluster}-sidecar-mtls`,
     status: `${cluster}-status`,
     trial: `${cluster}-trial`,
+    imageTrial: `${cluster}-image-trial`,
     pod: (ordinal: number) => `${cluster}-${ordinal}`,
     claim: (ordinal: number) => `data-${cluster}-${ordinal}`,
   };

@@ -14,14 +14,59 @@ export function nameTrial({ hash }: NodeSettings, { valkeyImage }: EffectiveClus
   return `${hash} ${formatImage(valkeyImage)}`;
 }
 
-/**
- * A Valkey of its own that is started with settings, as the nodes would be: of the same image and with the same limit, but
- * without data, sidecar or network. It bears no label that anything selects the nodes by, be it a Service or a rule of the spec
- * that keeps nodes apart: whose pod it is, its annotation says.
- */
+/** Whether Valkey lives with settings. */
 export function buildTrialPod(cluster: ValkeyCluster, spec: EffectiveClusterSpec, settings: NodeSettings): ChildObject {
-  const { name } = cluster.metadata;
-  const metadata = childMetadata({ ...cluster, spec }, childNames(name).trial);
+  return buildPod(cluster, spec, settings, {
+    name: childNames(cluster.metadata.name).trial,
+    command: ['valkey-server', ...startArguments(settings)],
+    // Who refuses its settings has ended long before. The command only has to be there in every image of Valkey.
+    readinessProbe: {
+      exec: { command: ['valkey-server', '--version'] },
+      initialDelaySeconds: SURVIVED_SECONDS,
+      periodSeconds: 1,
+      timeoutSeconds: 5,
+    },
+  });
+}
+
+/**
+ * Whether an image is a Valkey that takes settings, and which. It is asked for one more that no Valkey knows: whoever gets as far as
+ * that has taken all others, and says which version it is as it gives up, within a moment and without a shell.
+ */
+export function buildImageTrialPod(
+  cluster: ValkeyCluster,
+  spec: EffectiveClusterSpec,
+  settings: NodeSettings,
+): ChildObject {
+  const command = ['valkey-server', ...startArguments(settings), `--${QUESTION}`, 'yes'];
+  return buildPod(cluster, spec, settings, { name: childNames(cluster.metadata.name).imageTrial, command });
+}
+
+const QUESTION = 'tell-version';
+
+/** The version, where these are the last words of a Valkey that stopped at nothing but the question. */
+export function readVersionTold(lastWords = ''): string | undefined {
+  return new RegExp(`FATAL CONFIG FILE ERROR \\(Version (\\S+)\\)[^]*?>>> '${QUESTION} `).exec(lastWords)?.[1];
+}
+
+interface Question {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly readinessProbe?: object;
+}
+
+/**
+ * A Valkey of its own that is started as the nodes would be: of the same image and with the same limit, but without data, sidecar
+ * or network. It bears no label that anything selects the nodes by, be it a Service or a rule of the spec that keeps nodes apart:
+ * whose pod it is, its annotation says.
+ */
+function buildPod(
+  cluster: ValkeyCluster,
+  spec: EffectiveClusterSpec,
+  settings: NodeSettings,
+  { name, ...question }: Question,
+): ChildObject {
+  const metadata = childMetadata({ ...cluster, spec }, name);
   const { nodeSelector, tolerations, nodeAffinity, priorityClassName } = spec;
   const memory = spec.resources.limits?.memory;
   return {
@@ -48,16 +93,9 @@ export function buildTrialPod(cluster: ValkeyCluster, spec: EffectiveClusterSpec
           name: 'valkey',
           image: formatImage(spec.valkeyImage),
           imagePullPolicy: spec.valkeyImage.pullPolicy,
-          command: ['valkey-server', ...startArguments(settings)],
+          ...question,
           env: [{ name: 'LC_ALL', value: 'C' }],
           workingDir: '/data',
-          // Who refuses its settings has ended long before. The command only has to be there in every image of Valkey.
-          readinessProbe: {
-            exec: { command: ['valkey-server', '--version'] },
-            initialDelaySeconds: SURVIVED_SECONDS,
-            periodSeconds: 1,
-            timeoutSeconds: 5,
-          },
           terminationMessagePolicy: 'FallbackToLogsOnError',
           resources: { requests: { cpu: '20m', memory: '32Mi' }, ...(memory !== undefined && { limits: { memory } }) },
           securityContext: RESTRICTED,

@@ -38,9 +38,12 @@ export function describeEffect(cluster: SimulatedCluster, action: Action): Effec
   }
 }
 
-function describeApply({ children }: SimulatedCluster, { object }: Extract<Action, { type: 'ApplyChild' }>) {
+function describeApply({ children, names }: SimulatedCluster, { object }: Extract<Action, { type: 'ApplyChild' }>) {
   const { kind, metadata } = object;
-  if (kind === 'Pod') return { text: 'Start a Valkey without data with the settings that only a start reads' };
+  if (kind === 'Pod') {
+    const what = metadata.name === names.trial ? 'the settings that only a start reads' : 'the new image';
+    return { text: `Start a Valkey without data with ${what}` };
+  }
   const isThere = children.has(`${kind}/${metadata.name}`);
   // It opens and closes for every pod that is replaced.
   if (isThere && kind === 'PodDisruptionBudget') return undefined;

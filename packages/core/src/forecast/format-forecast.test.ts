@@ -49,16 +49,17 @@ describe('a plan reads well', () => {
     const options = { spec: { ...kept.spec, valkeyImage: image('8.1') } };
     expect(read((cluster) => cluster.change({ valkeyImage: image('9.1') }), options)).toMatchInlineSnapshot(`
       "Upgrade
-         1. From now on pods are made of the new template
-         2. Replace pod demo-4
-         3. demo-4 takes over from demo-0
-         4. Replace pod demo-0
-         5. Replace pod demo-5
-         6. demo-5 takes over from demo-1
-         7. Replace pod demo-1
-         8. Replace pod demo-3
-         9. demo-3 takes over from demo-2
-        10. Replace pod demo-2
+         1. Start a Valkey without data with the new image
+         2. From now on pods are made of the new template
+         3. Replace pod demo-4
+         4. demo-4 takes over from demo-0
+         5. Replace pod demo-0
+         6. Replace pod demo-5
+         7. demo-5 takes over from demo-1
+         8. Replace pod demo-1
+         9. Replace pod demo-3
+        10. demo-3 takes over from demo-2
+        11. Replace pod demo-2
       Pods touched: 6 (demo-0, demo-1, demo-2, demo-3, demo-4, demo-5)
       Failovers:    3
       Disruptive:   yes"

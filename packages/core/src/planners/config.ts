@@ -15,7 +15,7 @@ import { describeSettingChanges } from '../setting-changes.ts';
 import { listNames } from '../status/list-names.ts';
 import { findStuck } from '../status/pod-problems.ts';
 import type { Member } from '../topology.ts';
-import { askTrial, planTrial, type SettingsChange } from './trial.ts';
+import { askTrial, planTrial, removeTrial, type SettingsChange } from './trial.ts';
 
 /**
  * Settings of a running cluster (C5): tried on one node, then set on all, and only then kept for their next start. The
@@ -68,10 +68,9 @@ export function findSpentTrial(view: PlanView): Action[] {
   const settings = compareSettings(view);
   const isWithdrawn = findWithdrawn(view.snapshot).has('Reconfigure');
   const isWanted = settings && !isWithdrawn && askTrial(view, settings) === trial?.asked;
-  if (!trial || trial.deletionTimestamp || view.topology.members.length === 0) return [];
+  if (!trial || view.topology.members.length === 0) return [];
   const isOver = trial.verdict === 'void' || (trial.verdict === 'accepted' && settings?.refusal);
-  if (isWanted && !isOver) return [];
-  return [{ type: 'DeleteChild', apiVersion: 'v1', kind: 'Pod', name: trial.name, uid: trial.uid }];
+  return isWanted && !isOver ? [] : removeTrial(trial);
 }
 
 /**

@@ -11,6 +11,7 @@ import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
 import { findConfigRefusal } from './config.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
+import { planImageTrial } from './image-trial.ts';
 import { UNHEARD } from './unheard.ts';
 
 /**
@@ -26,7 +27,8 @@ export function planRoll(view: PlanView): Decision | undefined {
   // What it waits for is part of it: a step that began with a wait outside a maintenance window would go on there.
   const disruptive = next.disruptive ?? !(next.held || isGentle(roll));
   const name = next.reason === 'PodResized' || isGentle(roll) ? 'Resize pods' : 'Replace pods';
-  const decision = { ...next, disruptive, kind: roll.kind, step: { ...progressOf(view, roll), name } };
+  const step = next.step ?? { ...progressOf(view, roll), name };
+  const decision = { ...next, disruptive, kind: roll.kind, step };
   return roll.withdrawn ? { ...decision, undo: decision } : decision;
 }
 
@@ -41,6 +43,9 @@ function awaitLessMemory(view: PlanView): Decision | undefined {
   return { reason: refusal.reason, message: `${refusal.message} ${message}`, held: true };
 }
 
+/** As long as it takes: a node or a registry may be busy. */
+const PROVE: Step = { name: 'Prove the image on a pod of its own', number: 1, of: 1 };
+
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
 function begin(view: PlanView, roll: Roll): Decision {
   if (!view.topology.allKnown) return UNHEARD;
@@ -53,6 +58,8 @@ function begin(view: PlanView, roll: Roll): Decision {
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
   const gap = isGentle(roll) ? undefined : refuseGap(view);
   if (gap) return gap;
+  const proof = planImageTrial(view);
+  if (proof) return { ...proof, step: PROVE };
   const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
   const message = `${how}: ${describeChanges(roll, roll.changes)}.${isGentle(roll) ? '' : describeGap(view)}`;
   return { reason: 'OrchestrationStarted', message, beginRoll: true };

@@ -1,8 +1,11 @@
+import { annotations, type Reason } from '@valkey-operator/api';
 import { classifySetting, parseVersion } from '@valkey-operator/valkey';
+import type { Action } from '../actions.ts';
 import type { NodeSettings } from '../builders/settings.ts';
 import { buildTrialPod, nameTrial } from '../builders/trial-pod.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { RETRY_MS } from '../drift.ts';
+import type { ChildObject, TrialView } from '../snapshot.ts';
 
 /** Settings as they are, and as they shall be. */
 export interface SettingsChange {
@@ -19,18 +22,34 @@ export function planTrial(view: PlanView, change: SettingsChange): Decision | un
   const asked = askTrial(view, change);
   if (asked === undefined || (trial?.asked === asked && trial.verdict === 'accepted')) return undefined;
   const message = `Starts a Valkey without data with ${listRestartOnly(view, change).join(', ')} as wanted, to see whether it takes that.`;
-  // What keeps it from starting, or from being made, may last: then it waits, and holds up nothing else.
-  if (trial?.message) return { reason: 'WaitingForPods', message: `${message} ${trial.message}`, held: true };
-  if (trial) return { reason: 'Reconfiguring', message };
   const object = buildTrialPod(cluster, view.roll.good, change.wanted);
+  return awaitTrial(view, { trial, object, message, reason: 'Reconfiguring' });
+}
+
+interface Awaited {
+  readonly trial: TrialView | undefined;
+  readonly object: ChildObject;
+  readonly message: string;
+  readonly reason: Reason;
+}
+
+/** What keeps it from starting, or from being made, may last: then it waits, and holds up nothing else. */
+export function awaitTrial({ snapshot }: PlanView, { trial, object, message, reason }: Awaited): Decision {
+  if (trial?.message) return { reason: 'WaitingForPods', message: `${message} ${trial.message}`, held: true };
+  if (trial) return { reason, message };
   const stages: Decision['stages'] = [[{ type: 'ApplyChild', object }]];
-  const refusal = view.snapshot.refusals?.find(
+  const asked = object.metadata.annotations?.[annotations.applied];
+  const refusal = snapshot.refusals?.find(
     ({ child, wish }) => child === `Pod ${object.metadata.name}` && wish === asked,
   );
-  if (!refusal) return { reason: 'Reconfiguring', message, stages };
-  const isDue = view.snapshot.now - refusal.lastAt >= RETRY_MS;
+  if (!refusal) return { reason, message, stages };
+  const isDue = snapshot.now - refusal.lastAt >= RETRY_MS;
   const told = `${message} The API server refuses ${refusal.child}: ${refusal.message}.`;
   return { reason: 'ChildRefused', message: told, held: true, ...(isDue && { stages }) };
+}
+
+export function removeTrial({ name, uid, deletionTimestamp }: TrialView): Action[] {
+  return deletionTimestamp === undefined ? [{ type: 'DeleteChild', apiVersion: 'v1', kind: 'Pod', name, uid }] : [];
 }
 
 /** Which trial these settings need; none when nothing of them takes a start, or when a node has them already. */

@@ -8,6 +8,7 @@ import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import { isBarred } from '../roll/version-step.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { findSpentTrial } from './config.ts';
+import { findSpentImageTrial } from './image-trial.ts';
 import { recoverSettings } from './lost-settings.ts';
 import { findBroken } from './roll-failure.ts';
 
@@ -44,6 +45,7 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined): Upke
       ...applied.filter((action) => !isStatefulSet(action)),
       ...findSurplusServices(children, snapshot),
       ...findSpentTrial(view),
+      ...findSpentImageTrial(view),
     ],
     issued[1] ?? [],
     applied.filter(isStatefulSet),

@@ -6,9 +6,8 @@ import { isServing } from '../status/health.ts';
 import { findStuck } from '../status/pod-problems.ts';
 import { isFresh, type Member } from '../topology.ts';
 import { upgradedImage } from '../upgrade/upgraded-image.ts';
+import { STUCK_MS } from './image-proof.ts';
 
-/** A registry or a node may have a bad minute; what does not start for longer will not. */
-const STUCK_MS = 45_000;
 const MINUTE_MS = 60_000;
 
 /** How long a pod of a new template may take, and what happens when it takes longer. */

@@ -69,7 +69,7 @@ describe('pods that are to have less memory', () => {
   it('wait for that also within an upgrade that runs, which goes on under its name', () => {
     const cluster = large();
     cluster.change({ valkeyImage: image('9.1') });
-    const [{ status }] = watch(cluster, 5).slice(-1) as [ReturnType<typeof settle>];
+    const [{ status }] = watch(cluster, 6).slice(-1) as [ReturnType<typeof settle>];
     cluster.change(memory('512Mi'));
     const [{ status: waiting }] = watch(cluster, 1) as [ReturnType<typeof settle>];
     expect(waiting.orchestration?.kind).toBe('Reconfigure');

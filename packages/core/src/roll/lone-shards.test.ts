@@ -63,12 +63,14 @@ describe('a shard that is alone', () => {
   it('is not replaced before its append-only file is written', () => {
     const cluster = upgrade({ ...volume, ...writing(false, true) });
     cluster.reconcile();
+    cluster.tick();
+    cluster.reconcile();
     const plan = (rewritesFile: boolean) => {
       const { pods, ...snapshot } = cluster.snapshot();
       const rewrite = (pod: PodView) => (pod.report ? { ...pod, report: { ...pod.report, rewritesFile } } : pod);
       return planCluster({ ...snapshot, pods: pods.map(rewrite) });
     };
-    expect(plan(true).stages).toEqual([]);
+    expect(plan(true).stages.flat()).not.toContainEqual(expect.objectContaining({ type: 'DeletePod' }));
     expect(plan(true).status.orchestration?.message).toContain('demo-0 writes its append-only file');
     expect(plan(false).stages.flat()).toContainEqual(expect.objectContaining({ type: 'DeletePod', pod: 'demo-0' }));
   });

@@ -2,7 +2,7 @@ import { SlotSet } from '@valkey-operator/valkey';
 import type { Action, NodeAction } from '../actions.ts';
 import { annotations } from '@valkey-operator/api';
 import { parseParts } from '../builders/template-parts.ts';
-import type { CertificateView } from '../snapshot.ts';
+import type { CertificateView, ChildObject } from '../snapshot.ts';
 import { runCommand } from './run-command.ts';
 import type { SimulatedCluster } from './simulated-cluster.ts';
 import { isRunning, memoryOf } from './simulated-pod.ts';
@@ -13,13 +13,14 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
     case 'ApplyChild': {
       const key = `${action.object.kind}/${action.object.metadata.name}`;
       if (!cluster.refusals.take(action.object, cluster.now)) return false;
-      if (action.object.kind === 'Pod') return cluster.trials.begin(action.object);
+      if (action.object.kind === 'Pod') return trialsOf(cluster, action.object).begin(action.object, cluster.now);
       const metadata = { ...action.object.metadata, uid: `uid of ${key}` };
       cluster.children.set(key, { ...cluster.children.get(key), ...action.object, metadata });
       return true;
     }
     case 'DeleteChild':
-      return cluster.trials.end(action.uid) || cluster.children.delete(`${action.kind}/${action.name}`);
+      if (cluster.trials.end(action.uid) || cluster.imageTrials.end(action.uid)) return true;
+      return cluster.children.delete(`${action.kind}/${action.name}`);
     case 'DeleteClaim':
       return cluster.volumes.delete(ordinalOf(action.claim));
     case 'GrowClaim':
@@ -61,6 +62,10 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
     case 'CommandNode':
       return command(cluster, action);
   }
+}
+
+function trialsOf({ trials, imageTrials, names }: SimulatedCluster, { metadata }: ChildObject) {
+  return metadata.name === names.trial ? trials : imageTrials;
 }
 
 function command(cluster: SimulatedCluster, action: NodeAction): boolean {

@@ -20,6 +20,7 @@ export function modelCluster(snapshot: ClusterSnapshot): SimulatedCluster {
   model.operator = snapshot.operator;
   model.certificates = snapshot.certificates;
   model.trials.current = snapshot.trial;
+  model.imageTrials.current = snapshot.imageTrial;
   model.kubernetesNodes = placesOf(snapshot);
   model.upgrades.push(...structuredClone(snapshot.upgrades ?? []));
   for (const child of snapshot.children) model.children.set(`${child.kind}/${child.metadata.name}`, child);

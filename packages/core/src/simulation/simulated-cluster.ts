@@ -72,7 +72,9 @@ export class SimulatedCluster {
   /** The API server cannot change the resources of a pod. */
   refusesResize = false;
   readonly refusals = new SimulatedRefusals();
+  /** Of settings, and of images. */
   readonly trials = new SimulatedTrials();
+  readonly imageTrials = new SimulatedTrials();
   readonly children = new Map<string, ChildObject>();
   /** Of the operator, and what it could not do last. */
   term = 1;
@@ -117,6 +119,8 @@ export class SimulatedCluster {
       spec: written,
     };
   }
+
+  readonly versionOf = (image: string): string => `${image.split(':').at(-1)}.2`;
 
   pod(ordinal: number): SimulatedPod {
     const found = this.pods.find((pod) => pod.ordinal === ordinal);
@@ -167,6 +171,7 @@ export class SimulatedCluster {
       failures: this.failures,
       refusals: this.refusals.views,
       ...(this.trials.current && { trial: this.trials.current }),
+      ...(this.imageTrials.current && { imageTrial: this.imageTrials.current }),
     };
   }
 
@@ -190,7 +195,7 @@ export class SimulatedCluster {
   tick(): void {
     this.now += TICK_MS;
     this.#runKubelets();
-    this.trials.tick(this.fatalSettings);
+    for (const trials of [this.trials, this.imageTrials]) trials.tick(this);
     for (const pod of this.pods) carryOutResize(pod, this.nodeMemory);
     for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken && !pod.homeless) this.#start(pod);
     // Twice: what a node hears in one round it tells in the next.
@@ -300,7 +305,7 @@ export class SimulatedCluster {
       ...noSettings(),
       annotations: { ...template?.metadata.annotations },
       image,
-      version: `${image.split(':').at(-1)}.2`,
+      version: this.versionOf(image),
       createdAt: this.now,
       readiness: { ready: false, changedAt: this.now },
       broken: this.brokenImages.has(image),

@@ -5,6 +5,7 @@ import type { PlanView } from '../decision.ts';
 import { isChange } from '../orchestration/begun.ts';
 import type { Course } from '../orchestration/course.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
+import { refuseImage } from '../roll/image-proof.ts';
 import { isBarred, newestRunning, refuseVersion } from '../roll/version-step.ts';
 import { assessHealth } from '../status/health.ts';
 import { isPaused } from '../status/paused.ts';
@@ -25,7 +26,7 @@ const OPEN = new Set([undefined, 'Queued', 'Running', 'RollingBack']);
  * Running without its image has been taken back.
  */
 export function followUpgrades(view: PlanView, course: Course): UpgradesOutcome {
-  const kept = upgradedImage(view.snapshot);
+  const kept = countingImage(view);
   const order = (upgrade: ValkeyUpgrade) => rank(upgrade, kept);
   const open = (view.snapshot.upgrades ?? []).filter(isOpen).toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
   const [current, ...others] = open;
@@ -42,6 +43,15 @@ export function followUpgrades(view: PlanView, course: Course): UpgradesOutcome 
     ],
     upgraded: upgraded === 'none' ? undefined : upgraded,
   };
+}
+
+/** The one of an upgrade that came to nothing before any pod was replaced counts no more, and first that is told. */
+function countingImage(view: PlanView): UpgradedImage | undefined {
+  const kept = upgradedImage(view.snapshot);
+  const upgrade = kept && view.snapshot.upgrades?.find(({ metadata }) => metadata.uid === kept.uid);
+  if (!kept || upgrade?.status?.phase !== 'Failed') return kept;
+  const before = imageBefore(view, kept);
+  return before === 'none' ? undefined : before;
 }
 
 /** It waits, or is under way. */
@@ -93,17 +103,23 @@ function start(view: PlanView, { orchestration, decision }: Course, upgrade: Val
 }
 
 function watchRunning(view: PlanView, course: Course, kept: UpgradedImage): Step {
+  const refusal = refuseImage(view);
+  if (refusal) return { news: { phase: 'Failed', reason: 'UpgradeRefused', message: refusal } };
   const cause = findCause(view, kept);
   if (!cause) return { news: tellRoll(view, course, kept) };
-  // Where an upgrade before this one had its way, that is what to go back to.
-  const { name, tag } = view.roll.good.valkeyImage;
-  const before = { insteadOf: kept.insteadOf, name, tag, by: '' };
-  const upgraded = formatImage({ name, tag }) === kept.insteadOf ? 'none' : before;
-  return { news: { phase: 'RollingBack', reason: 'RolledBack', message: cause }, upgraded };
+  return { news: { phase: 'RollingBack', reason: 'RolledBack', message: cause }, upgraded: imageBefore(view, kept) };
+}
+
+/** Where an upgrade before this one had its way, that is what to go back to. */
+function imageBefore({ roll: { good } }: PlanView, { insteadOf }: UpgradedImage): UpgradedImage | 'none' {
+  const { name, tag } = good.valkeyImage;
+  return formatImage({ name, tag }) === insteadOf ? 'none' : { insteadOf, name, tag, by: '' };
 }
 
 /** Somebody has written its target into the spec: the same roll goes on, now because of that. */
 function watchWritten(view: PlanView, course: Course, upgrade: ValkeyUpgrade): Step {
+  const refusal = refuseImage(view);
+  if (refusal) return { news: { phase: 'Failed', reason: 'UpgradeRefused', message: refusal } };
   const target = targetOf(view, upgrade);
   const cause = findCause(view, target);
   return { news: cause ? tellReturn(view, course, cause) : tellRoll(view, course, target) };
@@ -192,7 +208,7 @@ function refuseSame(view: PlanView, image: string): string | undefined {
   if (roll.failed)
     return `${asks}, and that failed: ${roll.failed.message}. To try it again, set the annotation ${annotations.restartAt} of the cluster to the present time.`;
   if (roll.withdrawn) return `${asks}, and that was cancelled. To try it again, change the spec of the cluster.`;
-  return isBarred(view) ? refuseVersion(view, snapshot.spec) : undefined;
+  return isBarred(view) ? (refuseVersion(view, snapshot.spec) ?? refuseImage(view)) : undefined;
 }
 
 function isSame(one: ImageRef, other: ImageRef): boolean {

@@ -61,7 +61,11 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
   const own = <T extends KubeObject>(cache: ClusterCache<T>) =>
     cache.byIndex('cluster', name).filter((object) => object.metadata.namespace === namespace);
   const pods = own(caches.pods);
-  const trial = caches.pods.get({ namespace, name: childNames(name).trial });
+  const findTrial = (trialName: string) => {
+    const pod = caches.pods.get({ namespace, name: trialName });
+    return pod && isControlledBy(pod, cluster) ? viewTrial(pod) : undefined;
+  };
+  const [trial, imageTrial] = [findTrial(childNames(name).trial), findTrial(childNames(name).imageTrial)];
   const labelled = [...caches.children.values()].flatMap(own) as ChildObject[];
   const namesakes = await findNamesakes(client, { cluster, spec, operator }, labelled);
   return {
@@ -77,7 +81,8 @@ export async function observeCluster(context: ObserveContext, cluster: Live<Valk
       cluster,
       pods.filter((pod) => !isTrial(pod)),
     ),
-    ...(trial && isControlledBy(trial, cluster) && { trial: viewTrial(trial) }),
+    ...(trial && { trial }),
+    ...(imageTrial && { imageTrial }),
     claims: await viewClaims(client, own(caches.claims).map(viewClaim), spec),
     kubernetesNodes: caches.kubernetesNodes.list().map(viewNode),
     repairs: context.repairs.view(`${namespace}/${name}`),

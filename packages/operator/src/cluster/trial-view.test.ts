@@ -14,9 +14,9 @@ function view(state: State, ready = false, phase = 'Running') {
   };
   const pod = aPod('demo-trial', { status });
   pod.metadata.annotations = { [annotations.applied]: 'hash image' };
-  const { verdict, message, asked } = viewTrial(pod);
+  const { verdict, message, asked, version } = viewTrial(pod);
   expect(asked).toBe('hash image');
-  return { verdict, message };
+  return { verdict, message, ...(version !== undefined && { version }) };
 }
 
 const ended = (exitCode: number, message?: string, reason = 'Error') =>
@@ -50,7 +50,7 @@ describe('settings on a Valkey of its own', () => {
     [128, 'StartError'],
     [255, 'Unknown'],
   ])('are not judged when somebody else ends it (%i %s)', (exitCode, reason) => {
-    expect(ended(exitCode, 'exec: no such file', reason)).toEqual({ verdict: 'void', message: '' });
+    expect(ended(exitCode, 'cannot join its cgroup', reason)).toEqual({ verdict: 'void', message: '' });
   });
 
   it('are not judged as long as it cannot start', () => {
@@ -58,5 +58,25 @@ describe('settings on a Valkey of its own', () => {
       verdict: 'unknown',
       message: 'container valkey does not start (ImagePullBackOff: no such host)',
     });
+  });
+});
+
+describe('an image on a pod of its own', () => {
+  const answer = (line: string) =>
+    `\n*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***\nReading the configuration file, at line 7\n>>> '${line}'\nBad directive or wrong number of arguments\n`;
+
+  it('is a Valkey when that stops at the question, and says which', () => {
+    expect(ended(1, answer('tell-version "yes"'))).toEqual({ verdict: 'accepted', message: '', version: '9.1.2' });
+  });
+
+  it('is refused when that stops at a setting before it', () => {
+    expect(ended(1, answer('tell-me-more "yes"'))).toMatchObject({ verdict: 'refused' });
+  });
+
+  it.each([
+    'exec: "valkey-server": executable file not found in $PATH',
+    'exec /usr/local/bin/valkey-server: exec format error',
+  ])('is refused when there is nothing in it to start: %s', (message) => {
+    expect(ended(128, message, 'StartError')).toEqual({ verdict: 'refused', message });
   });
 });

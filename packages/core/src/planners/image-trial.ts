@@ -1,0 +1,36 @@
+import { annotations } from '@valkey-operator/api';
+import type { Action } from '../actions.ts';
+import { settingsInEffect } from '../builders/settings.ts';
+import { formatImage } from '../builders/template-parts.ts';
+import { buildImageTrialPod } from '../builders/trial-pod.ts';
+import type { Decision, PlanView } from '../decision.ts';
+import { askImage, refuseImage } from '../roll/image-proof.ts';
+import { awaitTrial, removeTrial } from './trial.ts';
+
+const OVERRIDE = `To do without, annotate the cluster with ${annotations.allowUnknownVersion}=true: then one replica shows what it is.`;
+
+/**
+ * Before the first pod is replaced for another image, that shows on a pod of its own that it can be had, that it is a Valkey, which one,
+ * and that this takes the settings in effect (C4, I5): a slip of the pen costs no replica.
+ */
+export function planImageTrial(view: PlanView): Decision | undefined {
+  const { cluster, imageTrial: trial } = view.snapshot;
+  const asked = askImage(view);
+  const settings = settingsInEffect(view.snapshot);
+  if (asked === undefined || settings === undefined) return undefined;
+  const refusal = refuseImage(view);
+  if (refusal) return { reason: 'ImageUnavailable', message: refusal, held: true };
+  if (trial?.asked === asked && trial.verdict === 'accepted') return undefined;
+  const message = `Starts ${formatImage(view.roll.target.valkeyImage)} without data on a pod of its own, to see which Valkey it is.`;
+  const object = buildImageTrialPod(cluster, view.roll.target, settings);
+  const next = awaitTrial(view, { trial, object, message, reason: 'OrchestrationStarted' });
+  return next.held ? { ...next, message: `${next.message} ${OVERRIDE}` } : next;
+}
+
+/** The trial of an image that nobody asks for any more, or that has said nothing. A refused one is kept: it is what is known of it. */
+export function findSpentImageTrial(view: PlanView): Action[] {
+  const { imageTrial: trial } = view.snapshot;
+  if (!trial || view.topology.members.length === 0) return [];
+  const isWanted = trial.asked === askImage(view) && trial.verdict !== 'void';
+  return isWanted ? [] : removeTrial(trial);
+}
