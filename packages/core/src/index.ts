@@ -14,7 +14,7 @@ export { formatForecast } from './forecast/format-forecast.ts';
 export { type Foresee, foreseeInSteps, planAhead } from './forecast/plan-ahead.ts';
 export { planCluster } from './plan.ts';
 export type * from './snapshot.ts';
-export { formatImage, parseParts } from './builders/template-parts.ts';
+export { formatImage, parseImage, parseParts } from './builders/template-parts.ts';
 export { buildImageTrialPod, buildTrialPod, readVersionTold, TRIAL } from './builders/trial-pod.ts';
 export { findFatalSetting, findStuck } from './status/pod-problems.ts';
 export { withUpgradedImage } from './upgrade/upgraded-image.ts';

@@ -13,6 +13,7 @@ export { Lab } from './cluster/lab.ts';
 export { listLabs } from './cluster/lab-record.ts';
 export { addNode } from './cluster/make-node.ts';
 export { removeLab } from './cluster/remove-lab.ts';
+export { mislabelled } from './images/recipes.ts';
 export { installOperator } from './install-operator.ts';
 export { LabError, type LabErrorCode } from './errors.ts';
 

@@ -1,4 +1,6 @@
-import { annotations, type OrchestrationKind } from '@valkey-operator/api';
+import { annotations, labels, type OrchestrationKind } from '@valkey-operator/api';
+import { parseImage } from '@valkey-operator/core';
+import { mislabelled } from '@valkey-operator/lab';
 import { expectArray, expectMap } from '@valkey-operator/valkey';
 import { expect } from 'vitest';
 import { call, type TestCluster, valkeyClusters } from '../../support/test-cluster.ts';
@@ -199,15 +201,27 @@ export function listOperations(cluster: TestCluster, spec: CrashSpec): readonly 
       isDone: async () => (await cluster.pods()).every((pod) => pod.spec?.containers[0]?.image?.endsWith(spec.tag)),
     },
     {
+      name: 'Upgrade, refused',
+      kind: 'Upgrade',
+      from: usual,
+      begin: async () => {
+        await spec.change({ valkeyImage: parseImage(mislabelled.noValkey) });
+        await cluster.waitForReason('Progressing', ['ImageUnavailable'], 2 * POLL.timeout);
+        await spec.change(image('9.1'));
+      },
+      isDone: async () => (await listTrials(cluster)).length === 0,
+    },
+    {
       name: 'Upgrade, given up',
       kind: 'Upgrade',
       from: usual,
       begin: async () => {
-        await spec.change(image('9.99'));
+        await spec.change({ sidecarImage: { name: 'ghcr.io/valkey-operator/sidecar', tag: '9.99' } });
         await cluster.waitForReason('Progressing', ['RolledBack'], 2 * POLL.timeout);
-        await spec.change(image('9.1'));
+        await spec.change({ sidecarImage: undefined });
       },
-      isDone: async () => (await cluster.pods()).every((pod) => pod.spec?.containers[0]?.image?.endsWith('9.1')),
+      isDone: async () =>
+        (await cluster.pods()).every((pod) => !pod.spec?.initContainers?.[0]?.image?.endsWith('9.99')),
     },
     {
       name: 'Upgrade, by an object',
@@ -246,6 +260,21 @@ async function patchService({ lab, namespace, name }: TestCluster, spec: object)
 
 async function readService({ lab, namespace, name }: TestCluster): Promise<string> {
   return (await lab.kubectl(['-n', namespace, 'get', 'service', name, '-o', 'jsonpath={.spec.type}'])).stdout;
+}
+
+/** Pods on which an image tells what it is. */
+async function listTrials({ lab, namespace }: TestCluster): Promise<string[]> {
+  const { stdout } = await lab.kubectl([
+    '-n',
+    namespace,
+    'get',
+    'pods',
+    '-l',
+    `${labels.component}=trial`,
+    '-o',
+    'name',
+  ]);
+  return stdout.split('\n').filter(Boolean);
 }
 
 async function listCapacities({ lab, namespace }: TestCluster): Promise<string[]> {

@@ -4,7 +4,7 @@ import { settingsInEffect } from '../builders/settings.ts';
 import { formatImage } from '../builders/template-parts.ts';
 import { buildImageTrialPod } from '../builders/trial-pod.ts';
 import type { Decision, PlanView } from '../decision.ts';
-import { askImage, refuseImage } from '../roll/image-proof.ts';
+import { askImage, isUnproven, refuseImage } from '../roll/image-proof.ts';
 import { awaitTrial, removeTrial } from './trial.ts';
 
 const OVERRIDE = `To do without, annotate the cluster with ${annotations.allowUnknownVersion}=true: then one replica shows what it is.`;
@@ -20,7 +20,7 @@ export function planImageTrial(view: PlanView): Decision | undefined {
   if (asked === undefined || settings === undefined) return undefined;
   const refusal = refuseImage(view);
   if (refusal) return { reason: 'ImageUnavailable', message: refusal, held: true };
-  if (trial?.asked === asked && trial.verdict === 'accepted') return undefined;
+  if (!isUnproven(view)) return undefined;
   const message = `Starts ${formatImage(view.roll.target.valkeyImage)} without data on a pod of its own, to see which Valkey it is.`;
   const object = buildImageTrialPod(cluster, view.roll.target, settings);
   const next = awaitTrial(view, { trial, object, message, reason: 'OrchestrationStarted' });

@@ -1,9 +1,10 @@
 import { annotations } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
+import { planImageTrial } from './image-trial.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
 import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
-import { isBarred, refuseStep } from '../roll/version-step.ts';
+import { isBarred, refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { findStuck } from '../status/pod-problems.ts';
@@ -34,6 +35,8 @@ export function planRolledBack({ roll: { failed } }: PlanView): Decision | undef
  */
 export function planReplaceBroken(view: PlanView): Decision | undefined {
   const { roll } = view;
+  const proof = proveForStuck(view);
+  if (proof) return proof;
   const broken = findBroken(view);
   if (broken.length === 0 || !(isBarred(view) ? roll.restored : roll.begun)) return undefined;
   // At birth there is nothing to lose; later one disruption at a time holds for repairs as well.
@@ -52,6 +55,13 @@ export function planReplaceBroken(view: PlanView): Decision | undefined {
     stages: [[], actions],
     events: [{ reason: 'PodReplaced', message }],
   };
+}
+
+/** An image that shall help pods that do not start shows first that it is one, and does so though not all is well. */
+function proveForStuck(view: PlanView): Decision | undefined {
+  const isStuck = view.roll.outdated.some(({ pod, changes }) => changes.includes('valkey') && findStuck(pod));
+  const proof = isStuck && refuseVersion(view, view.roll.target) === undefined ? planImageTrial(view) : undefined;
+  return proof && { ...proof, kind: view.roll.kind };
 }
 
 export function findBroken(view: PlanView): OutdatedPod[] {

@@ -19,6 +19,13 @@ export function askImage({ snapshot, topology, roll }: PlanView): string | undef
   return nameTrial(settings, roll.target);
 }
 
+/** It has yet to show what it is. */
+export function isUnproven(view: PlanView): boolean {
+  const { imageTrial: trial } = view.snapshot;
+  const asked = askImage(view);
+  return asked !== undefined && !(trial?.asked === asked && trial.verdict === 'accepted');
+}
+
 /** Why the image is not rolled out, by what was seen of it on a pod of its own. */
 export function refuseImage(view: PlanView): string | undefined {
   const { snapshot, roll } = view;

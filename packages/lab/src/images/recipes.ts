@@ -43,6 +43,12 @@ export const apps: App[] = [
   },
 ];
 
+/** Images that are not what their tags say, for whoever tests what becomes of such. */
+export const mislabelled = {
+  otherVersion: 'docker.io/example/other-version:9.9',
+  noValkey: 'docker.io/example/no-valkey:9.9',
+};
+
 /** Every image that a lab holds. */
 export function labImages(ours: readonly App[] = apps): ImageRecipe[] {
   const libraries = [
@@ -61,9 +67,10 @@ export function labImages(ours: readonly App[] = apps): ImageRecipe[] {
       from: [BOOKWORM],
       packages: [...libraries, 'libssl3', 'libcap2', 'libgcrypt20', 'libgpg-error0', 'liblz4-1', 'liblzma5'],
     }),
-    // The bundle's name is what the samples ask for; its modules are not packaged, this is the plain server.
+    // The bundle's name is what the samples ask for; its modules are not packaged, this is the plain server. The other one lies.
     valkey('8.1', { from: [TRIXIE], packages: [...libraries, 'libssl3t64', 'libcap2'] }, [
       'docker.io/valkey/valkey-bundle:8.1',
+      mislabelled.otherVersion,
     ]),
     valkey('9.1', { from: [['forky'], ['sid']], packages: [...libraries, 'libssl3t64'] }),
     exporter('1.69.0'),
@@ -140,7 +147,7 @@ function exporter(version: string): ImageRecipe {
 function pause(): ImageRecipe {
   return {
     name: 'pause',
-    refs: () => ['registry.k8s.io/pause:3.10'],
+    refs: () => ['registry.k8s.io/pause:3.10', mislabelled.noValkey],
     config: { user: `${NONROOT}:${NONROOT}`, entrypoint: ['/pause', '-P'] },
     layers: (workshop) => [
       packageLayer(workshop, { from: [TRIXIE], packages: ['catatonit'], files: { pause: 'usr/bin/catatonit' } }),

@@ -7,12 +7,13 @@ import { viewTrial } from './trial-view.ts';
 type State = NonNullable<NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]['state']>;
 
 /** A pod on which settings are proven, whose Valkey is in this state. */
-function view(state: State, ready = false, phase = 'Running') {
+function view(state: State, ready = false, phase = 'Running', hasProbe = true) {
   const status = {
     phase,
     containerStatuses: [{ name: 'valkey', ready, state, image: '', imageID: '', restartCount: 0 }],
   };
   const pod = aPod('demo-trial', { status });
+  pod.spec = { containers: [{ name: 'valkey', ...(hasProbe && { readinessProbe: {} }) }] };
   pod.metadata.annotations = { [annotations.applied]: 'hash image' };
   const { verdict, message, asked, version } = viewTrial(pod);
   expect(asked).toBe('hash image');
@@ -67,6 +68,10 @@ describe('an image on a pod of its own', () => {
 
   it('is a Valkey when that stops at the question, and says which', () => {
     expect(ended(1, answer('tell-version "yes"'))).toEqual({ verdict: 'accepted', message: '', version: '9.1.2' });
+  });
+
+  it('has said nothing yet while it runs, though its kubelet finds nothing wrong with it', () => {
+    expect(view({ running: {} }, true, 'Running', false)).toEqual({ verdict: 'unknown', message: '' });
   });
 
   it('is refused when that stops at a setting before it', () => {

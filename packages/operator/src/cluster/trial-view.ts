@@ -24,7 +24,12 @@ export function viewTrial(pod: Live<Pod>): TrialView {
   if (pod.status?.phase === 'Failed') return { ...view, ...SAID_NOTHING };
   const { unschedulable, ...rest } = viewPod(pod, { zones: new Map() });
   const message = unschedulable ?? findStuck(rest) ?? '';
-  return { ...view, verdict: container?.ready === true ? 'accepted' : 'unknown', message };
+  return { ...view, verdict: hasSurvived(pod) ? 'accepted' : 'unknown', message };
+}
+
+/** Without a probe, a container that has begun a moment ago is ready too. */
+function hasSurvived({ spec, status }: Live<Pod>): boolean {
+  return spec?.containers[0]?.readinessProbe !== undefined && status?.containerStatuses?.[0]?.ready === true;
 }
 
 type Words = Pick<TrialView, 'verdict' | 'message' | 'version'>;
