@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
+import { parseMemorySize } from '@valkey-operator/valkey';
 import { previousDetail } from '../previous-detail.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { childNames } from './names.ts';
@@ -9,6 +10,9 @@ import { childNames } from './names.ts';
  * buffers, fragmentation, and the pages that a forked child copies while clients write.
  */
 const MAXMEMORY_SHARE = 0.75;
+
+/** A maxmemory of as much as there is. */
+export const UNLIMITED = '0';
 
 /** Where the ConfigMap has them. */
 export const SETTINGS_KEY = 'settings.json';
@@ -86,6 +90,12 @@ export function hashSettings({ settings, nodes }: Omit<NodeSettings, 'hash'>): s
 /** Bytes that a pod's Valkey may take; without a word as many as there are. */
 export function memoryLimit({ resources }: Pick<EffectiveClusterSpec, 'resources'>): number {
   return parseQuantity(resources.limits?.memory ?? '') ?? Infinity;
+}
+
+/** What is no size at all will be refused: until then nothing is known to fit. */
+export function bytesOf(maxmemory: string): number {
+  const bytes = parseMemorySize(maxmemory) ?? -1;
+  return bytes === 0 ? Infinity : bytes;
 }
 
 function memorySettings(spec: EffectiveClusterSpec): Record<string, string> {

@@ -147,6 +147,8 @@ describe('a plan reads well', () => {
         5. Pod demo-2 gets its new resources while it runs
         6. Pod demo-3 gets its new resources while it runs
         7. Pod demo-5 gets its new resources while it runs
+        8. Set maxmemory 402653184 -> 805306368 on every node
+        9. Keep these settings for the next start of every node
       Pods touched: 6 (demo-0, demo-1, demo-2, demo-3, demo-4, demo-5)
       Failovers:    0
       Disruptive:   no"

@@ -1,16 +1,10 @@
-import type { EffectiveClusterSpec } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import { announcedSettings } from '../announced.ts';
 import { type ConfigRefusal, findRefusal } from '../config-refusal.ts';
-import {
-  buildSettings,
-  memoryLimit,
-  type NodeSettings,
-  settingsInEffect,
-  settingsOfNode,
-} from '../builders/settings.ts';
+import { buildSettings, type NodeSettings, settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { type Decision, order, type PlanView, type Step } from '../decision.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
+import { findAwaitedMemory } from '../roll/more-memory.ts';
 import { describeSettingChanges } from '../setting-changes.ts';
 import { listNames } from '../status/list-names.ts';
 import { findStuck } from '../status/pod-problems.ts';
@@ -26,7 +20,9 @@ export function planConfig(view: PlanView): Decision | undefined {
   if (!settings) return undefined;
   const { wanted, inEffect, refusal } = settings;
   const isOver = wanted.hash === inEffect.hash || refusal || findWithdrawn(view.snapshot).has('Reconfigure');
-  const decision = isOver ? returnTo(view, inEffect, refusal) : moveOn(view, { wanted, inEffect });
+  const decision = isOver
+    ? (returnTo(view, inEffect, refusal) ?? awaitRecord(view))
+    : moveOn(view, { wanted, inEffect });
   const undo = bringBack(view, inEffect);
   // A pod that does not start with what is in effect is waited for in vain: other settings may make it start.
   const unblocks = view.snapshot.pods.some(
@@ -73,19 +69,20 @@ export function findSpentTrial(view: PlanView): Action[] {
   return isWanted && !isOver ? [] : removeTrial(trial);
 }
 
-/**
- * What follows from the memory limit grows only when every pod has it. It shrinks before any has less: a roll to that waits, see
- * findSqueeze.
- */
-function withMemoryAtHand(spec: EffectiveClusterSpec, { good }: PlanView['roll']): EffectiveClusterSpec {
-  return memoryLimit(good) < memoryLimit(spec) ? { ...spec, resources: good.resources } : spec;
+/** What the spec asks for, but for memory that the pods do not have yet. The other settings do not wait for that. */
+function wantedSettings(view: PlanView): NodeSettings {
+  const { snapshot } = view;
+  const { spec } = snapshot;
+  const awaited = findAwaitedMemory(view);
+  const config = { ...spec.config, ...(awaited && { maxmemory: awaited.kept }) };
+  return buildSettings({ ...spec, config }, announcedSettings(snapshot));
 }
 
 function compareSettings(view: PlanView) {
-  const { snapshot, topology, roll } = view;
+  const { snapshot, topology } = view;
   const inEffect = settingsInEffect(snapshot);
   if (!topology.formed || !inEffect) return undefined;
-  const wanted = buildSettings(withMemoryAtHand(snapshot.spec, roll), announcedSettings(snapshot));
+  const wanted = wantedSettings(view);
   const refusal =
     wanted.hash === inEffect.hash
       ? undefined
@@ -121,6 +118,14 @@ function moveOn(view: PlanView, { wanted, inEffect }: SettingsChange): Decision 
   const message = `All ${members.length} nodes run with ${changes}.`;
   const events = [{ reason: 'Reconfiguring', message }] as const;
   return { step: KEEP, reason: 'Reconfiguring', message, settings: wanted, events };
+}
+
+/** Every pod has its memory, and with this look that is recorded: what waits for it is the rest of the same operation. */
+function awaitRecord(view: PlanView): Decision | undefined {
+  const { begun, changes, outdated } = view.roll;
+  const isRecorded = !begun || changes.length === 0 || outdated.length > 0;
+  const awaited = isRecorded ? undefined : findAwaitedMemory(view);
+  return awaited && { reason: 'Reconfiguring', message: `Every pod has the memory for maxmemory ${awaited.wanted}.` };
 }
 
 /** Brings back who ran ahead, and who started with an older file. */

@@ -3,6 +3,7 @@ import type { Action } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { planImageTrial } from './image-trial.ts';
 import { findFailure, rollPolicy } from '../roll/failure.ts';
+import { describeAwaitedMemory } from '../roll/more-memory.ts';
 import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
 import { isBarred, refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
@@ -23,9 +24,10 @@ export function planRollFailure(view: PlanView): Decision | undefined {
 }
 
 /** All is well again, but not as the spec asks: that is for a person to see. */
-export function planRolledBack({ roll: { failed } }: PlanView): Decision | undefined {
+export function planRolledBack(view: PlanView): Decision | undefined {
+  const { failed } = view.roll;
   if (!failed) return undefined;
-  const message = `The pods are made of what they were made of before, because those of the spec failed: ${failed.message}. Correct the spec; to try the same again, set the annotation ${annotations.restartAt} to the present time.`;
+  const message = `The pods are made of what they were made of before, because those of the spec failed: ${failed.message}. Correct the spec; to try the same again, set the annotation ${annotations.restartAt} to the present time.${describeAwaitedMemory(view)}`;
   return { reason: 'RolledBack', message, held: true };
 }
 

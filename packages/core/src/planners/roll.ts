@@ -4,6 +4,7 @@ import type { Decision, PlanView, Step } from '../decision.ts';
 import { rollPolicy } from '../roll/failure.ts';
 import { findSqueeze } from '../roll/less-memory.ts';
 import { describeGap, foreseeLoss, refuseGap } from '../roll/lone-shards.ts';
+import { describeAwaitedMemory } from '../roll/more-memory.ts';
 import { describeChanges, type OutdatedPod, type Roll } from '../roll/roll.ts';
 import { refuseStep, refuseVersion } from '../roll/version-step.ts';
 import { isServing } from '../status/health.ts';
@@ -28,7 +29,8 @@ export function planRoll(view: PlanView): Decision | undefined {
   const disruptive = next.disruptive ?? !(next.held || isGentle(roll));
   const name = next.reason === 'PodResized' || isGentle(roll) ? 'Resize pods' : 'Replace pods';
   const step = next.step ?? { ...progressOf(view, roll), name };
-  const decision = { ...next, disruptive, kind: roll.kind, step };
+  const message = next.message + describeAwaitedMemory(view);
+  const decision = { ...next, message, disruptive, kind: roll.kind, step };
   return roll.withdrawn ? { ...decision, undo: decision } : decision;
 }
 

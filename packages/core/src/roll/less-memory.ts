@@ -1,9 +1,5 @@
-import { parseMemorySize } from '@valkey-operator/valkey';
-import { buildSettings, memoryLimit, settingsInEffect } from '../builders/settings.ts';
+import { bytesOf, buildSettings, memoryLimit, settingsInEffect, UNLIMITED } from '../builders/settings.ts';
 import type { PlanView } from '../decision.ts';
-
-/** As much as there is. */
-const UNLIMITED = '0';
 
 /** What a Valkey may use, where that is more than fits into the memory that its pod is to have. */
 export interface Squeeze {
@@ -22,10 +18,4 @@ export function findSqueeze({ snapshot, roll: { good, target } }: PlanView): Squ
   const wanted = buildSettings(target).settings['maxmemory'] ?? UNLIMITED;
   if (bytesOf(maxmemory) <= bytesOf(wanted)) return undefined;
   return { maxmemory, wanted, limit: String(target.resources.limits?.memory) };
-}
-
-/** What is no size at all will be refused: until then nothing is known to fit. */
-function bytesOf(maxmemory: string): number {
-  const bytes = parseMemorySize(maxmemory) ?? -1;
-  return bytes === 0 ? Infinity : bytes;
 }

@@ -48,8 +48,12 @@ describe('more memory for pods while they run', () => {
     expect(primaries).not.toContain(first && 'pod' in first && first.pod);
     expect(resized(plans)).toEqual([1, 5]);
     const told = plans.map((plan) => condition(plan, 'Progressing').message);
-    expect(told).toContainEqual(expect.stringMatching(/^Waiting until demo-\d has its new resources\.$/));
-    expect(told).toContainEqual(expect.stringMatching(/^Waiting until demo-\d, .* have their new resources\.$/));
+    expect(told).toContainEqual(
+      expect.stringMatching(/^Waiting until demo-\d has its new resources\. maxmemory becomes 6442450944 when/),
+    );
+    expect(told).toContainEqual(
+      expect.stringMatching(/^Waiting until demo-\d, .* have their new resources\. maxmemory/),
+    );
     expect(maxmemory(cluster)).toEqual(['6442450944']);
   });
 

@@ -7,6 +7,7 @@ import { explainCancellation, isInForce } from '../orchestration/cancellation.ts
 import type { Course } from '../orchestration/course.ts';
 import { isChange } from '../orchestration/begun.ts';
 import type { Drift } from '../drift.ts';
+import { describeAwaitedMemory } from '../roll/more-memory.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
 import { describeDrift } from './drift-condition.ts';
 import type { Finding, Health } from './health.ts';
@@ -89,10 +90,11 @@ function describePause({ topology }: PlanView, { pending }: Course): ConditionTe
 }
 
 function describeProgress(
-  { snapshot }: PlanView,
+  view: PlanView,
   { decision, hold, cancelled }: Course,
   refused: Finding | undefined,
 ): ConditionText {
+  const { snapshot } = view;
   if (isPaused(snapshot)) return { status: false, reason: 'Paused', message: PAUSED };
   if (decision && !decision.held) return { status: true, ...pick(decision) };
   if (decision) return { status: false, ...pick(decision) };
@@ -100,7 +102,8 @@ function describeProgress(
   const stopped = cancelled.filter((each) => isInForce(snapshot, each));
   if (stopped.length > 0) {
     const reason = stopped.some(({ why }) => why === 'Failed') ? 'OrchestrationFailed' : 'Cancelled';
-    return { status: false, reason, message: stopped.map((each) => explainCancellation(each)).join(' ') };
+    const why = stopped.map((each) => explainCancellation(each)).join(' ');
+    return { status: false, reason, message: why + describeAwaitedMemory(view) };
   }
   if (refused) return { status: false, ...refused };
   return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };

@@ -62,6 +62,13 @@ function findSqueeze({ pods }: SimulatedCluster, action: Action): string[] {
     .map(({ name }) => `${name} would have less memory than its maxmemory`);
 }
 
+/** What its kubelet has not given yet, the pod does not have. */
+function findExcess({ name, memory, resize, settings: { settings } }: SimulatedPod, maxmemory = '0'): string[] {
+  const [wanted, present] = [parseMemorySize(maxmemory) ?? 0, parseMemorySize(settings['maxmemory'] ?? '0') ?? 0];
+  const isMore = memory > 0 && wanted > present && (wanted > memory || resize !== undefined);
+  return isMore ? [`${name} would get maxmemory ${maxmemory} without the memory for it`] : [];
+}
+
 function resourcesIn(action: Action): EffectiveClusterSpec['resources'] | undefined {
   if (action.type === 'ResizePod') return action.resources;
   if (action.type !== 'ApplyChild' || action.object.kind !== 'StatefulSet') return undefined;
@@ -112,6 +119,8 @@ function findHarm(cluster: SimulatedCluster, { pod: name, command }: NodeAction)
       ];
     case 'replicate':
       return findHarmOfLeaving(cluster, pod);
+    case 'setConfig':
+      return pod ? findExcess(pod, command.settings['maxmemory']) : [];
     case 'moveSlots': {
       const target = cluster.pods.find(({ node }) => node?.id === command.target.nodeId);
       const { wantedPods } = expectedPods(cluster.snapshot(), cluster.primaries.length);
