@@ -24,7 +24,7 @@ export async function askNode({ ip, port }: Address): Promise<NodeWord> {
   return { nodes: parseClusterNodes(expectText(table)), shards: parseClusterShards(shards) };
 }
 
-/** How far the stream of a primary is, by its own word. */
+/** How far a primary has written, or a replica has followed, by its own word. */
 export async function askOffset({ ip, port }: Address): Promise<number | undefined> {
   using connection = await connect({ address: { host: ip, port }, timeoutMs: TIMEOUT_MS });
   const info = parseInfo(expectText(await connection.call(['INFO', 'replication'], { timeoutMs: TIMEOUT_MS })));

@@ -17,6 +17,8 @@ export interface TerminationOptions {
 
 // Of the grace period, what Valkey needs after the handover to write its data to disk.
 const RESERVE_SHARE = 0.5;
+/** Of the time for the handover, what a replica gets to catch up first. Two attempts fit into the rest. */
+const PATIENCE_SHARE = 1 / 3;
 
 /** The way out of the pod: preStop and SIGTERM lead here, and the first one does the work. */
 export class Termination {
@@ -49,10 +51,12 @@ export class Termination {
     events.add({ case: 'podTerminating', value: { grace: durationFromMs(graceMs) } });
     watch.stopRequested = true;
     this.#endOwnChange = settings.beginOwnChange();
-    const signal = AbortSignal.timeout(Math.max(1, graceMs * (1 - RESERVE_SHARE)));
+    const timeMs = Math.max(1, graceMs * (1 - RESERVE_SHARE));
+    const signal = AbortSignal.timeout(timeMs);
+    const patientUntil = Date.now() + timeMs * PATIENCE_SHARE;
     // A failover would break it off anyway, only less gently.
     await mover.cancel();
-    const result = await handOver(watch, log, signal);
+    const result = await handOver(watch, log, { signal, patientUntil });
     // It is leaving: nobody should elect it, or hand over to it, any more.
     await watch.call('CONFIG', 'SET', 'cluster-replica-no-failover', 'yes').catch(() => undefined);
     log.info('handover ended', { ...result });

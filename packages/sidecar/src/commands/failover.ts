@@ -4,6 +4,7 @@ import { done } from '@valkey-operator/rpc/sidecar';
 import type { Info } from '@valkey-operator/valkey';
 import { askOffset } from '../ask-node.ts';
 import { isElectable } from '../electable.ts';
+import { LAG_BYTES } from '../replica-lag.ts';
 import type { ClusterFacts, ValkeyFacts } from '../valkey-facts.ts';
 import { handler, InvalidCommandError, lookAtCluster, waitForEffect, type Node } from './effect.ts';
 
@@ -12,8 +13,6 @@ const ASK_AGAIN_MS = 6000;
 const ELECTABLE_POLL_MS = 50;
 /** A small copy is written down by then, and the stream flows. For a large one, or what is still on its way, nobody should wait. */
 const PATIENCE_MS = 3000;
-/** Writes stop until the replica has this, milliseconds. With more to apply they would stop for seconds, and Valkey then give up. */
-const LAG_BYTES = 1024 * 1024;
 
 interface Others {
   readonly isElectable: typeof isElectable;
