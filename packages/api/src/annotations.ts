@@ -13,7 +13,7 @@ export const annotations = {
   paused: `${group}/paused`,
   /** A timestamp on a cluster: every pod that started before it is restarted, one at a time. */
   restartAt: `${group}/restart-at`,
-  /** The id of the running orchestration, or "true", on a cluster: the change stops where it safely can. */
+  /** The id of an orchestration that has begun, or "true", on a cluster: the change stops where it safely can. Another id is told. */
   cancel: `${group}/cancel`,
   /** On a pod and in its template: digests of what it was made from, so that it is known which pods a change concerns. */
   template: `${group}/template`,

@@ -14,6 +14,7 @@ export const reasons = {
   OrchestrationFailed: warning('A step failed and its policy says to stop; the message names the step.'),
   OrchestrationResumed: normal('The operator restarted and went on where it had been.'),
   Cancelled: normal('A change was stopped on request and is not begun again until the spec changes.'),
+  NothingToCancel: warning('The annotation valkey.io/cancel names an operation that does not run or wait.'),
   WaitingForMaintenanceWindow: normal('A disruptive change waits for the next maintenance window.'),
   Reconfiguring: normal('Changed settings are put into effect on the running nodes.'),
   VolumesGrowing: normal('The volumes grow to the size that the spec asks for.'),

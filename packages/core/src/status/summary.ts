@@ -6,6 +6,7 @@ import type { Decision, PlanView } from '../decision.ts';
 import { explainCancellation, isInForce } from '../orchestration/cancellation.ts';
 import type { Course } from '../orchestration/course.ts';
 import { isChange } from '../orchestration/begun.ts';
+import { explainUnheededCancel } from '../orchestration/unheeded-cancel.ts';
 import type { Drift } from '../drift.ts';
 import { describeAwaitedMemory } from '../roll/more-memory.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
@@ -70,7 +71,7 @@ function describeConditions(view: PlanView, { health, problems, course, drifts, 
   const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
   return {
     Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
-    Progressing: describeProgress(view, course, refused),
+    Progressing: addUnheededCancel(view, course, describeProgress(view, course, refused)),
     Degraded: isBad
       ? { status: true, ...pick(worst) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
@@ -107,6 +108,12 @@ function describeProgress(
   }
   if (refused) return { status: false, ...refused };
   return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
+}
+
+/** Beside whatever goes on: it changes nothing of that. */
+function addUnheededCancel(view: PlanView, course: Course, text: ConditionText): ConditionText {
+  const unheeded = explainUnheededCancel(view, course);
+  return unheeded ? { ...text, message: `${text.message} ${unheeded}` } : text;
 }
 
 /** Until the cluster was formed the reason is Creating: that is how the next look knows. */
