@@ -77,7 +77,7 @@ describe('other resources', () => {
 
   test.each([
     ['were given', { observedGeneration: 2 }, {}],
-    ['cannot be told to be under way by a kubelet that does not say what it has seen', {}, {}],
+    ['cannot be told to be under way by a kubelet that says neither what it has seen nor what there is', {}, {}],
     ['are not known to the kubelet yet', { observedGeneration: 1 }, { resizing: true }],
     ['are being given', { observedGeneration: 2, conditions: underWay }, { resizing: true }],
     ['are being given by an older kubelet', { conditions: underWay }, { resizing: true }],
@@ -94,6 +94,42 @@ describe('other resources', () => {
 
   test('are not what a pod waits for that is being deleted', () => {
     expect(view(3, { observedGeneration: 2 }, '2026-11-15T00:00:00Z').resizing).toBeUndefined();
+  });
+
+  describe('of a kubelet before Kubernetes 1.34, which does not say what it has seen,', () => {
+    const promised = { cpu: '1500m', memory: '8Gi' };
+    const look = (limits: object | undefined, status: Pod['status'] = {}, deletionTimestamp?: string) => {
+      const resources = limits && { limits: { ...promised, ...limits } };
+      const container = { name: 'valkey', restartCount: 0, image: '', imageID: '', ready: true };
+      const pod = aPod('demo-0', {
+        spec: { containers: [{ name: 'valkey', resources: { limits: promised } }] },
+        status: { ...status, containerStatuses: [{ ...container, ...(resources && { resources }) }] },
+      });
+      const metadata = { ...pod.metadata, ...(deletionTimestamp && { deletionTimestamp }) };
+      const { resizing, resizePending } = viewPod({ ...pod, metadata }, { zones });
+      return { resizing, resizePending };
+    };
+
+    test.each([
+      ['are being given while the container has less memory', { memory: '1Gi' }, {}, { resizing: true }],
+      ['are being given while the container has less CPU', { cpu: '1' }, {}, { resizing: true }],
+      ['were given when it has them, however they are written', { memory: '8589934592', cpu: '1.5' }, {}, {}],
+      ['were given when it has more: nothing depends on that', { memory: '9Gi' }, {}, {}],
+      ['are taken for given where it does not say what the container has', undefined, {}, {}],
+      ['are not there when it says so', { memory: '1Gi' }, { conditions: pending }, { resizePending: 'too much' }],
+      [
+        'were given when a newer one has seen them, which then says what it lacks',
+        { memory: '1Gi' },
+        { observedGeneration: 2 },
+        {},
+      ],
+    ])('%s', (_what, limits, status, expected) => {
+      expect(look(limits, status)).toEqual({ resizing: undefined, resizePending: undefined, ...expected });
+    });
+
+    test('are not waited for by a pod that is being deleted', () => {
+      expect(look({ memory: '1Gi' }, {}, '2026-11-15T00:00:00Z').resizing).toBeUndefined();
+    });
   });
 });
 

@@ -1,3 +1,4 @@
+import { parseQuantity } from '@valkey-operator/api';
 import type { NodeView, PodView } from '@valkey-operator/core';
 import type { Live, Pod } from '@valkey-operator/kube';
 
@@ -78,12 +79,23 @@ function whyUnschedulable(pod: Live<Pod>): string | undefined {
  */
 function viewResize(pod: Live<Pod>): Pick<PodView, 'resizing' | 'resizePending'> {
   const { generation = 0, deletionTimestamp } = pod.metadata;
-  const isSeen = (pod.status?.observedGeneration ?? generation) >= generation || deletionTimestamp !== undefined;
-  if (!isSeen) return { resizing: true };
+  const { observedGeneration } = pod.status ?? {};
+  const isLeaving = deletionTimestamp !== undefined;
+  if (!isLeaving && observedGeneration !== undefined && observedGeneration < generation) return { resizing: true };
   const progress = findCondition(pod, 'PodResizeInProgress');
   const obstacle = findCondition(pod, 'PodResizePending') ?? (progress?.reason === 'Error' ? progress : undefined);
   if (obstacle) return { resizePending: obstacle.message ?? obstacle.reason ?? '' };
-  return progress?.status === 'True' ? { resizing: true } : {};
+  const isUnseen = !isLeaving && observedGeneration === undefined && hasLessThanPromised(pod);
+  return progress?.status === 'True' || isUnseen ? { resizing: true } : {};
+}
+
+/** Before Kubernetes 1.34 no kubelet says what it has seen, but what the container has: the limits that its runtime tells. */
+function hasLessThanPromised({ spec, status }: Live<Pod>): boolean {
+  const isValkey = ({ name }: { name: string }) => name === 'valkey';
+  const promised = spec?.containers.find(isValkey)?.resources?.limits ?? {};
+  const present = status?.containerStatuses?.find(isValkey)?.resources?.limits ?? {};
+  const amount = (limit: string | undefined) => (limit === undefined ? Infinity : (parseQuantity(limit) ?? Infinity));
+  return Object.entries(promised).some(([name, limit]) => amount(present[name]) < amount(limit));
 }
 
 function findStuckContainer({ status }: Live<Pod>): PodView['waiting'] {
