@@ -6,7 +6,12 @@ import type { ChildObject, ClusterSnapshot, PodView } from './snapshot.ts';
 
 interface Service {
   readonly spec?: { readonly ports?: readonly { readonly nodePort?: number }[] };
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] } };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly Ingress[] } };
+}
+
+interface Ingress {
+  readonly ip?: string;
+  readonly hostname?: string;
 }
 
 /**
@@ -29,8 +34,31 @@ export function findUnannounceable(nodes: NodeSettings['nodes'] = {}, version: V
 }
 
 function findLoadBalancer(snapshot: ClusterSnapshot, pod: PodView): Record<string, string> | undefined {
-  const ip = findService(snapshot, pod)?.status?.loadBalancer?.ingress?.find((each) => each.ip)?.ip;
+  const ip = listIngress(snapshot, pod).find((each) => each.ip)?.ip;
   return ip === undefined ? undefined : { 'cluster-announce-client-ipv4': ip };
+}
+
+/**
+ * Services whose load balancer has a host name and no address. Valkey tells clients one host name of a node, and that is the pod's
+ * (`cluster-announce-hostname`): it says whose node it is after its address has changed.
+ */
+export function findHostNamesOnly(
+  snapshot: ClusterSnapshot,
+): { readonly service: string; readonly hostname: string }[] {
+  const { enabled, type = 'LoadBalancer' } = snapshot.spec.services.external;
+  if (!enabled || type !== 'LoadBalancer') return [];
+  return snapshot.pods
+    .toSorted((a, b) => a.ordinal - b.ordinal)
+    .flatMap((pod) => {
+      const ingress = listIngress(snapshot, pod);
+      const hostname = ingress.some(({ ip }) => ip) ? undefined : ingress.find((each) => each.hostname)?.hostname;
+      const service = childNames(snapshot.cluster.metadata.name).externalService(pod.ordinal);
+      return hostname === undefined ? [] : [{ service, hostname }];
+    });
+}
+
+function listIngress(snapshot: ClusterSnapshot, pod: PodView): readonly Ingress[] {
+  return findService(snapshot, pod)?.status?.loadBalancer?.ingress ?? [];
 }
 
 /** Any node of Kubernetes answers on the port; the pod's own saves a hop. */

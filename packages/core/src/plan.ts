@@ -34,6 +34,7 @@ import { findAwaited } from './shard-roles.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
 import { assessHealth, assessToldHealth } from './status/health.ts';
+import { describeHostNamesOnly } from './status/host-names-only.ts';
 import { findNodeDrift } from './status/node-drift.ts';
 import { nextDriftLooks } from './status/drift-condition.ts';
 import { findPodProblems } from './status/pod-problems.ts';
@@ -132,8 +133,8 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], f
   const log = writeLog(view, course);
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
   const { drifts } = found;
-  const refused = describeRefused(found.refused);
-  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts, refused });
+  const standing = describeRefused(found.refused) ?? describeHostNamesOnly(view.snapshot);
+  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts, standing });
   return {
     stages: stages.filter((stage) => stage.length > 0),
     status,
@@ -151,7 +152,7 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], f
       ...findNotableKeys(view),
       ...tellStory(view, course),
       ...(decision?.events ?? []),
-      ...(refused ? [refused] : []),
+      ...(standing ? [standing] : []),
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),
     ],

@@ -99,6 +99,30 @@ describe('the address that a node announces', () => {
     expect(living.snapshot().pods.filter(({ report }) => report?.cluster?.slots !== '')).toHaveLength(4);
   });
 
+  it('is none while its load balancer gives only a host name: that is told with what to do, and holds up nothing', () => {
+    const living = bear({ spec: { services: external('LoadBalancer') } });
+    const give = (ordinal: number, ...ingress: object[]) => {
+      const key = `Service/demo-${ordinal}-external`;
+      living.children.set(key, { ...living.children.get(key)!, status: { loadBalancer: { ingress } } });
+    };
+    give(1, { hostname: 'one.lb.example' });
+    give(4, { hostname: 'four.lb.example' });
+    give(5, { hostname: 'five.lb.example' }, { ip: '203.0.113.5' });
+    const message =
+      'spec.services.external is LoadBalancer, but the load balancer of Service demo-1-external gives only a host name (one.lb.example), and nodes can tell clients only addresses: those of pods, as long as there is no other. Have it give an address (spec.services.external.annotations), use NodePort (Valkey 9.1), or turn spec.services.external off. The same with demo-4-external.';
+    living.change({ config: { hz: '20' } });
+    const first = living.reconcile();
+    expect(condition(first, 'Degraded')).toEqual({ status: 'True', reason: 'InvalidSpec', message });
+    expect(first.events).toContainEqual({ reason: 'InvalidSpec', message });
+    const plan = settle(living);
+    expect(condition(plan, 'Progressing')).toEqual({ status: 'False', reason: 'InvalidSpec', message });
+    expect(condition(plan, 'Ready')).toMatchObject({ status: 'True' });
+    expect(living.pod(1).settings.settings['hz']).toBe('20');
+    expect(Object.keys(settingsInEffect(living.snapshot())?.nodes ?? {})).toEqual(['demo-5']);
+    living.change({ services: builtInDefaults.services });
+    expect(condition(settle(living), 'Degraded')).toMatchObject({ status: 'False' });
+  });
+
   it('goes when external access is turned off', () => {
     const living = bear({ spec: { services: external('LoadBalancer') } });
     giveAddress(living, 2);

@@ -23,8 +23,8 @@ export interface Situation {
   readonly course: Course;
   /** What somebody else has changed. */
   readonly drifts: readonly Drift[];
-  /** What the API server does not take. */
-  readonly refused: Finding | undefined;
+  /** What stays until a person does something, and holds up nothing: what the API server does not take, for instance. */
+  readonly standing: Finding | undefined;
 }
 
 /** The status of the cluster, as `kubectl get` and `kubectl describe` show it. */
@@ -61,17 +61,17 @@ function describeCancelled({ cancelled: [last, ...before] }: Course) {
   return { ...(last && { cancelled: last }), ...(before.length > 0 && { cancelledBefore: before }) };
 }
 
-function describeConditions(view: PlanView, { health, problems, course, drifts, refused }: Situation): ConditionTexts {
+function describeConditions(view: PlanView, { health, problems, course, drifts, standing }: Situation): ConditionTexts {
   const { decision } = course;
   const { snapshot, topology } = view;
   const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view, health) };
   const held = decision?.held ? decision : undefined;
-  const [worst = health.shortcomings[0]] = [held, ...problems, refused].filter((each) => each !== undefined);
+  const [worst = health.shortcomings[0]] = [held, ...problems, standing].filter((each) => each !== undefined);
   const isReady = health.shortcomings.length === 0;
   const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
   return {
     Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
-    Progressing: addUnheededCancel(view, course, describeProgress(view, course, refused)),
+    Progressing: addUnheededCancel(view, course, describeProgress(view, course, standing)),
     Degraded: isBad
       ? { status: true, ...pick(worst) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
@@ -93,7 +93,7 @@ function describePause({ topology }: PlanView, { pending }: Course): ConditionTe
 function describeProgress(
   view: PlanView,
   { decision, hold, cancelled }: Course,
-  refused: Finding | undefined,
+  standing: Finding | undefined,
 ): ConditionText {
   const { snapshot } = view;
   if (isPaused(snapshot)) return { status: false, reason: 'Paused', message: PAUSED };
@@ -106,7 +106,7 @@ function describeProgress(
     const why = stopped.map((each) => explainCancellation(each)).join(' ');
     return { status: false, reason, message: why + describeAwaitedMemory(view) };
   }
-  if (refused) return { status: false, ...refused };
+  if (standing) return { status: false, ...standing };
   return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
 }
 
