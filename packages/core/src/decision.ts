@@ -41,6 +41,8 @@ export interface Decision {
   readonly yields?: boolean;
   /** It will not end by itself: the message says what a person can do. */
   readonly held?: boolean;
+  /** Nothing of it goes on or has yet to come: it is told for as long as it is so, under no name that has begun. */
+  readonly remark?: boolean;
   readonly events?: Plan['events'];
   readonly wakeAfterMs?: number;
 }

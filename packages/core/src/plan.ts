@@ -72,6 +72,10 @@ const changes: readonly Planner[] = [
   planBalance,
   planLeftoverClaims,
   planVolumes,
+];
+
+/** What only a person can set right, and that stands in the way of nothing else. */
+const remarks: readonly Planner[] = [
   planLostSettings,
   planRefusedConfig,
   planRolledBack,
@@ -107,7 +111,8 @@ function findRepair(view: PlanView): Decision | undefined {
 
 function findChanges(view: PlanView): Decision[] {
   if (!view.topology.formed) return [];
-  return changes.map((plan) => plan(view)).filter((decision) => decision !== undefined);
+  const told = remarks.map((plan) => plan(view)).flatMap((decision) => (decision ? { ...decision, remark: true } : []));
+  return [...changes.map((plan) => plan(view)).filter((decision) => decision !== undefined), ...told];
 }
 
 /** Beside the queue of operations: the end of them all, or what keeps any from beginning. */
@@ -156,7 +161,7 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], f
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),
     ],
-    ended: listEnded(view, course),
+    ended: listEnded(view, course.ended),
     stayConnected: decision !== undefined,
     wakeAfterMs: Math.min(nextLook(view, course), ...nextDriftLooks(view, drifts), ...nextRetries(found)),
   };

@@ -2,6 +2,7 @@ import type { Cancelled, Orchestration, OrchestrationKind, PendingOrchestration 
 import type { Decision, PlanView } from '../decision.ts';
 import { addCancellation, cancel, isInForce, readCancellations, type Target, wind } from './cancellation.ts';
 import { callPerson, isOverdue, tryAgain } from './deadline.ts';
+import { type Ended, judgeEnds } from './ended.ts';
 import { findHold, type Hold } from './hold.ts';
 import { awaitLeaving, isOwnDoing } from './in-hand.ts';
 import { type Begun, isChange, recallBegun } from './begun.ts';
@@ -19,7 +20,7 @@ export interface Course {
   /** Has begun with this look. */
   readonly isNew: boolean;
   /** Had begun, and has nothing left to do. */
-  readonly ended: readonly Begun[];
+  readonly ended: readonly Ended[];
 }
 
 /** Something that could be done. */
@@ -45,7 +46,7 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   const stopped = new Set(cancelled.flatMap((each) => (isInForce(view.snapshot, each) ? each.kind : [])));
   const queue = asked.flatMap((decision) => (stopped.has(decision.kind ?? 'Heal') ? (wind(decision) ?? []) : decision));
   const enlist = (decision: Decision, kind: OrchestrationKind): Candidate => {
-    const before = begun.find((each) => each.kind === kind);
+    const before = decision.remark ? undefined : begun.find((each) => each.kind === kind);
     return { kind, decision, before, hold: findHold(view, decision, before) };
   };
   const mending = repair && enlist(repair, repairKind);
@@ -53,10 +54,11 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
 
   const chosen = pick(candidates, mending);
   const known = { begun, isMending: mending !== undefined };
+  const judge = (over: readonly Begun[]) => judgeEnds(view, over, { cancelled, asked });
   const base = { cancelled, isNew: chosen?.before === undefined };
   if (!chosen || (chosen.decision.held && chosen !== mending && !chosen.before)) {
     const pending = listPending(candidates, undefined, known);
-    const ended = begun.filter(({ id }) => !pending.some((entry) => entry.id === id));
+    const ended = judge(begun.filter(({ id }) => !pending.some((entry) => entry.id === id)));
     const hold = candidates.find((each) => each.hold)?.hold;
     return {
       ...base,
@@ -71,7 +73,7 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   const pending = listPending(candidates, chosen, known);
   const step = describeProgress(view, { ...chosen, step: own?.step });
   const isKept = ({ id }: Begun) => id === step.id || pending.some((entry) => entry.id === id);
-  const ended = begun.filter((each) => !isKept(each));
+  const ended = judge(begun.filter((each) => !isKept(each)));
   return { ...base, pending, ended, ...heedDeadline(view, chosen, { orchestration: step, own, cancelled }) };
 }
 
@@ -116,12 +118,15 @@ function listPending(
   chosen: Candidate | undefined,
   { begun, isMending }: { readonly begun: readonly Begun[]; readonly isMending: boolean },
 ): PendingOrchestration[] {
-  const unseen = begun.filter((each) => isChange(each.kind) && !candidates.some(({ kind }) => kind === each.kind));
+  const isSeen = ({ kind }: Begun) => candidates.some((each) => each.kind === kind && !each.decision.remark);
+  const unseen = begun.filter((each) => isChange(each.kind) && !isSeen(each));
   const interrupted = (isMending ? unseen : []).map((each) =>
     describeWaiting(each, 'A repair has interrupted it; it goes on afterwards.'),
   );
   const others = candidates
-    .filter(({ kind }, index) => kind !== chosen?.kind && candidates.findIndex((each) => each.kind === kind) === index)
+    .filter(({ decision: { remark, kind } }) => kind !== undefined || !remark)
+    .filter(({ kind }, index, all) => kind !== chosen?.kind && all.findIndex((each) => each.kind === kind) === index)
+    .filter(({ kind, before }) => before || !interrupted.some((each) => each.kind === kind))
     .map(({ kind, before, decision, hold }) => {
       const why = hold?.reason === 'WaitingForMaintenanceWindow' ? `${hold.message} ` : '';
       return describeWaiting(before ?? { kind }, `${why}${decision.message}`);

@@ -31,12 +31,12 @@ function isStuck({ decision }: Course): boolean {
 }
 
 function outcomeOf(entry: OrchestrationLogEntry, course: Course): OrchestrationLogEntry['outcome'] {
-  const { pending, cancelled, orchestration, ended } = course;
+  const { pending, orchestration, ended } = course;
   const { orchestration: id, step, stepName } = entry;
   if (isStuck(course)) return 'Failed';
   if (pending.some((each) => each.id === id)) return 'Interrupted';
-  const stop = cancelled.find((each) => each.id === id);
-  if (stop && ended.some((each) => each.id === id)) return stop.why === 'Failed' ? 'RolledBack' : 'Cancelled';
+  const end = ended.find((each) => each.id === id);
+  if (end && end.outcome !== 'Succeeded') return end.outcome === 'Failed' ? 'RolledBack' : 'Cancelled';
   const isAgain = orchestration?.id === id && orchestration.step === step && orchestration.stepName === stepName;
   return isAgain ? 'Retried' : 'Succeeded';
 }

@@ -25,10 +25,10 @@ export function planRollFailure(view: PlanView): Decision | undefined {
 
 /** All is well again, but not as the spec asks: that is for a person to see. */
 export function planRolledBack(view: PlanView): Decision | undefined {
-  const { failed } = view.roll;
+  const { failed, askedKind: kind } = view.roll;
   if (!failed) return undefined;
   const message = `The pods are made of what they were made of before, because those of the spec failed: ${failed.message}. Correct the spec; to try the same again, set the annotation ${annotations.restartAt} to the present time.${describeAwaitedMemory(view)}`;
-  return { reason: 'RolledBack', message, held: true };
+  return { kind, reason: 'RolledBack', message, held: true };
 }
 
 /**

@@ -51,6 +51,8 @@ export interface Roll {
   /** It was cancelled: pods that were replaced go back. */
   readonly withdrawn: boolean;
   readonly kind: OrchestrationKind & ('Upgrade' | 'Reconfigure' | 'Restart');
+  /** What the spec asks for is called, though it was given up. */
+  readonly askedKind: Roll['kind'];
 }
 
 export function deriveRoll(snapshot: ClusterSnapshot): Roll {
@@ -60,7 +62,8 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const failed = failedRoll && isGivenUp(failedRoll, snapshot) ? failedRoll : undefined;
   const goodParts = templateParts(cluster, good);
   const stopped = findWithdrawn(snapshot);
-  const withdrawn = isWithdrawn(stopped, changedParts(goodParts, templateParts(cluster, spec)));
+  const asked = changedParts(goodParts, templateParts(cluster, spec));
+  const withdrawn = isWithdrawn(stopped, asked);
   const target = failed || withdrawn ? good : spec;
   const wanted = templateParts(cluster, target);
   // A pod of an operator that did not write it, or not all of it, is of the last good template.
@@ -105,6 +108,7 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
       changes.length > 0 ? changes : outdated.flatMap((each) => each.changes),
       outdated.some(({ pod }) => restartsFor(pod).length > 0),
     ),
+    askedKind: kindOf(asked, false),
   };
 }
 
