@@ -1,15 +1,17 @@
 import type { Decision, PlanView } from '../decision.ts';
 import { crowdingWithin } from '../placement.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
+import { findRunningMoves } from './slot-moves.ts';
 
 /**
  * Primaries that have gathered on few nodes or zones, as a roll or a failover leaves them: whose loss would stop more of the
- * cluster than it has to. Only where the spec asks for it, when all is well, and one handover at a time; each makes it better,
- * so this ends.
+ * cluster than it has to. Only where the spec asks for it, when all is well and no slot is on its way, and one handover at a
+ * time; each makes it better, so this ends.
  */
 export function planBalance({ snapshot, topology }: PlanView): Decision | undefined {
   const { shards, allKnown, observedPods, wantedPods } = topology;
   if (!snapshot.spec.rebalancePrimaries || observedPods !== wantedPods) return undefined;
+  if (findRunningMoves(topology).length > 0) return undefined;
   const primaries = shards.map(({ primary }) => primary);
   const now = crowdingWithin(primaries);
   const handovers = shards.flatMap(({ primary, replicas }) =>

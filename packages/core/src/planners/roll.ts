@@ -13,6 +13,7 @@ import { type Member, type Shard } from '../topology.ts';
 import { findConfigRefusal } from './config.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
 import { planImageTrial } from './image-trial.ts';
+import { cancelMoves, findRunningMoves } from './slot-moves.ts';
 import { UNHEARD } from './unheard.ts';
 
 /**
@@ -23,8 +24,9 @@ import { UNHEARD } from './unheard.ts';
 export function planRoll(view: PlanView): Decision | undefined {
   const { roll } = view;
   if (roll.outdated.length === 0 && (roll.begun || roll.changes.length === 0)) return undefined;
-  const next = awaitLessMemory(view) ?? (roll.begun ? replaceNext(view, roll) : begin(view, roll));
-  if (!next) return undefined;
+  const step = awaitLessMemory(view) ?? (roll.begun ? replaceNext(view, roll) : begin(view, roll));
+  if (!step) return undefined;
+  const next = letSlotsRest(view, step);
   // What it waits for is part of it: a step that began with a wait outside a maintenance window would go on there.
   const disruptive = next.disruptive ?? !(next.held || isGentle(roll));
   const name = next.reason === 'PodResized' || isGentle(roll) ? 'Resize pods' : 'Replace pods';
@@ -32,6 +34,12 @@ export function planRoll(view: PlanView): Decision | undefined {
   const message = next.message + describeAwaitedMemory(view);
   const decision = { ...next, message, disruptive, kind: roll.kind, step };
   return roll.withdrawn ? { ...decision, undo: decision } : decision;
+}
+
+/** Slots may be on their way though no size changes: to where they belong, or from shards that could all the same. */
+function letSlotsRest({ topology }: PlanView, step: Decision): Decision {
+  const moving = step.disruptive ? findRunningMoves(topology) : [];
+  return moving.length > 0 ? { ...cancelMoves(moving, 'rests while pods are replaced'), disruptive: true } : step;
 }
 
 /** Held, so that whoever makes the nodes use less goes before it. */

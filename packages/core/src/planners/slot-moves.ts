@@ -101,11 +101,12 @@ export function findRunningMoves({ members, shards }: Topology): RunningMove[] {
   });
 }
 
-export function cancelMoves(moves: readonly RunningMove[]): Decision {
+/** `why`: after the names of the pods. */
+export function cancelMoves(moves: readonly RunningMove[], why = 'is not wanted any more and ends'): Decision {
   const sources = [...new Set(moves.map(({ source }) => source))];
   return {
     reason: 'SlotsMoving',
-    message: `The move of slots from ${listNames(sources.map(({ pod }) => pod.name))} is not wanted any more and ends.`,
+    message: `The move of slots from ${listNames(sources.map(({ pod }) => pod.name))} ${why}.`,
     stages: [sources.map((source) => order(source, { do: 'cancelMove' }, 'SlotsMoving', { role: 'primary' }))],
   };
 }
