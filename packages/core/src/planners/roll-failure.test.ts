@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { planCluster } from '../plan.ts';
 import type { ClusterSnapshot, PodView } from '../snapshot.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
-import { bear } from '../testing/settle.ts';
+import { bear, condition, settle } from '../testing/settle.ts';
+import { versions } from '../testing/upgrades.ts';
 
 const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
 
@@ -70,6 +71,42 @@ describe('a replica of the old template that receives its data anew', () => {
         ),
       ),
     ).toEqual([]);
+  });
+});
+
+const MINUTE_MS = 60_000;
+
+describe('a replica that is out of sync before a roll has begun', () => {
+  const closed = [{ cron: '0 3 1 1 *', duration: '1h' }];
+
+  /** Another version is asked for, and a replica loses its link. */
+  function unwell(maintenanceWindows: typeof closed) {
+    const cluster = bear({ spec: { valkeyImage: image('8.1'), maintenanceWindows } });
+    cluster.change({ valkeyImage: image('9.1') });
+    const { name, ordinal } = cluster.pods.find(({ node }) => node?.role === 'replica')!;
+    const lose = () => Object.assign(cluster.pod(ordinal).node!, { linkUp: false, syncing: false, syncedOnce: false });
+    lose();
+    return { cluster, name, lose };
+  }
+
+  it('gets its data, and does not begin it outside the maintenance window', () => {
+    const { cluster } = unwell(closed);
+    expect(condition(settle(cluster, 20), 'Progressing')).toMatchObject({ reason: 'WaitingForMaintenanceWindow' });
+    expect(versions(cluster)).toEqual(['8.1']);
+  });
+
+  it('keeps it from beginning, unless it needs the new template to get well, as it seems after a while', () => {
+    const { cluster, name, lose } = unwell([]);
+    const since = cluster.now;
+    const gone: string[] = [];
+    while (gone.length === 0 && cluster.now - since < 15 * MINUTE_MS) {
+      lose();
+      gone.push(...deleted(cluster.snapshot()));
+      cluster.reconcile();
+      cluster.tick();
+    }
+    expect(cluster.now - since).toBeGreaterThan(10 * MINUTE_MS);
+    expect(gone).toEqual([name]);
   });
 });
 

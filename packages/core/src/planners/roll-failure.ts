@@ -2,10 +2,12 @@ import { annotations } from '@valkey-operator/api';
 import type { Action } from '../actions.ts';
 import type { Decision, PlanView } from '../decision.ts';
 import { planImageTrial } from './image-trial.ts';
-import { findFailure, rollPolicy } from '../roll/failure.ts';
+import { readWindows } from '../orchestration/windows.ts';
+import { findFailure, rollPolicy, unwellMs } from '../roll/failure.ts';
 import { describeAwaitedMemory } from '../roll/more-memory.ts';
 import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
 import { isBarred, refuseStep, refuseVersion } from '../roll/version-step.ts';
+import type { PodView } from '../snapshot.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
 import { findStuck } from '../status/pod-problems.ts';
@@ -75,11 +77,20 @@ export function findBroken(view: PlanView): OutdatedPod[] {
     const isLastCopy = topology.silent.some((node) => node.pod === pod && isOwner(node)) && !snapshot.spec.pvc;
     if (isLastCopy || topology.shards.some(({ primary }) => primary.pod === pod)) return false;
     if (findStuck(pod) !== undefined) return true;
+    if (!roll.begun && isGood && !isLasting(pod, view)) return false;
     if (pod.name === failed?.pod) return !topology.members.some((each) => each.pod === pod && isServing(each));
     // It may yet be in sync, and what would come in its place could not be.
     const isHopeless = changes.includes('valkey') && refuseStep(view, barred ? roll.good : roll.target) !== undefined;
     return cannotTakeOver(view, pod.name) && !isHopeless;
   });
+}
+
+/**
+ * A roll begins when all is well, and in its window: a replica that is out of sync for a moment does not begin it. One that does
+ * not get there may need the very template that the spec asks for.
+ */
+function isLasting(pod: PodView, view: PlanView): boolean {
+  return unwellMs(pod, view) > rollPolicy(view).readyMs && readWindows(view.snapshot).isOpen;
 }
 
 /**

@@ -78,7 +78,8 @@ function notStarted(readyMs: number): string {
   return `it has not started within ${readyMs / MINUTE_MS} minutes`;
 }
 
-function unwellMs({ ready, readyChangedAt, createdAt }: PodView, { snapshot }: PlanView): number {
+/** For how long it has not been ready. */
+export function unwellMs({ ready, readyChangedAt, createdAt }: PodView, { snapshot }: PlanView): number {
   return ready ? 0 : snapshot.now - (readyChangedAt ?? createdAt);
 }
 
