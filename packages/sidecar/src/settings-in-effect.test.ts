@@ -10,6 +10,15 @@ const before = { hash: 'h1', settings: { maxmemory: '100mb', 'maxmemory-policy':
 /** Two names of one value. */
 const BUSY = ['busy-reply-threshold', 'lua-time-limit'];
 
+const LIMITS = 'client-output-buffer-limit';
+
+/** Classes that are not named keep what they have. */
+function mergeLimits(present: string, change: string): string {
+  const read = (text: string) => text.replaceAll('replica', 'slave').match(/\S+( \d+){3}/g) ?? [];
+  const byClass = new Map([...read(present), ...read(change)].map((limit) => [limit.split(' ')[0], limit]));
+  return [...byClass.values()].join(' ');
+}
+
 /** As much of a Valkey as CONFIG is about: it holds values, writes sizes in bytes, and takes all or none. */
 function aValkey() {
   const values: Record<string, string> = {
@@ -25,6 +34,7 @@ function aValkey() {
     'cluster-node-timeout': '5000',
     'busy-reply-threshold': '5000',
     'lua-time-limit': '5000',
+    [LIMITS]: 'normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60',
   };
   const commands: string[] = [];
   const call = async (...[, verb, ...words]: string[]): Promise<RespValue> => {
@@ -35,7 +45,9 @@ function aValkey() {
       if (value === 'bad') throw new ValkeyError(`ERR CONFIG SET failed (possibly related to argument '${name}')`);
     }
     for (const [name, value] of pairs) {
+      const now = values[name] ?? '';
       values[name] = name === 'hz' ? String(Math.min(500, Number(value))) : value;
+      if (name === LIMITS) values[name] = mergeLimits(now, value);
       if (BUSY.includes(name)) for (const alias of BUSY) values[alias] = value;
     }
     return 'OK';
@@ -90,6 +102,13 @@ describe('new settings', () => {
     expect(BUSY.map((name) => values[name])).toEqual([value, value]);
     await settings.look();
     expect(settings.report).toMatchObject({ runningHash: 'h3', drift: [] });
+  });
+
+  it('of one class of clients leave the others what Valkey gives them, whatever they were before', async () => {
+    const { settings, values } = await start();
+    await settings.put({ hash: 'h2', settings: { [LIMITS]: 'pubsub 67108864 33554432 60' } });
+    expect(await settings.put({ hash: 'h3', settings: { [LIMITS]: 'replica 0 0 0' } })).toBeUndefined();
+    expect(values[LIMITS]).toBe('normal 0 0 0 slave 0 0 0 pubsub 33554432 8388608 60');
   });
 
   it('that take a restart are noted', async () => {
@@ -163,6 +182,18 @@ describe('what somebody else has set', () => {
     values['requirepass'] = 'hunter2';
     await settings.put({ hash: 'h3', settings: before.settings });
     expect(values['requirepass']).toBe('');
+  });
+
+  it('of the limits of a class of clients that the spec does not name is put back', async () => {
+    const { settings, values } = await start();
+    const wanted = { hash: 'h2', settings: { [LIMITS]: 'replica 0 0 0' } };
+    await settings.put(wanted);
+    const right = { ...values };
+    values[LIMITS] = mergeLimits(values[LIMITS] ?? '', 'normal 1 1 1');
+    await settings.look();
+    expect(settings.report.drift).toMatchObject([{ name: LIMITS }]);
+    expect(await settings.put(wanted)).toBeUndefined();
+    expect(values).toEqual(right);
   });
 
   it('is told and put back also where this sidecar sets it now and then', async () => {

@@ -1,5 +1,6 @@
 import {
   canSetLive,
+  completeValue,
   defaultOfSetting,
   isSameValue,
   parseVersion,
@@ -109,7 +110,9 @@ export class SettingsInEffect {
     const wanted = new Map<string, string | undefined>([
       ...unnamed.map(([name, now]) => [name, running?.values?.[name] ?? now] as const),
       ...removed.map((name) => [name, defaultOfSetting(version, name)] as const),
-      ...Object.entries(settings).map(([name, value]) => [name, [value].flat().join(' ')] as const),
+      ...Object.entries(settings).map(
+        ([name, value]) => [name, completeValue(name, [value].flat().join(' '))] as const,
+      ),
     ]);
     const isDifferent = ([name, value]: [string, string | undefined]) => {
       const now = before[name];

@@ -13,7 +13,7 @@ export { nearestSetting } from './config/nearest-setting.ts';
 export { isOwnedSetting, ownedSettings } from './config/owned-settings.ts';
 export { parseConf, renderConf, type ConfSettings } from './config/render-conf.ts';
 export { checkRestartOnlyValue } from './config/restart-only-value.ts';
-export { canonicalValue, isSameValue } from './config/same-value.ts';
+export { canonicalValue, completeValue, isSameValue } from './config/same-value.ts';
 export { formatSaveRules, parseSaveRules, type SaveRule } from './config/save-rules.ts';
 export { canLoadFilesOf, hasFeature, rdbFormat, type ValkeyFeature } from './features.ts';
 export { MissingFieldError } from './fields.ts';

@@ -11,8 +11,16 @@ export function canonicalValue(name: string, value: string): string {
   return special ? special(value) : words(value).map(canonicalWord).join(' ');
 }
 
+/** What to tell a server so that it runs with just this, whatever it runs with now: of classes that are not named it keeps the limits. */
+export function completeValue(name: string, value: string): string {
+  const isLimits = name.toLowerCase() === BUFFER_LIMITS && words(value).length % 4 === 0;
+  return isLimits ? canonicalBufferLimits(value) : value;
+}
+
+const BUFFER_LIMITS = 'client-output-buffer-limit';
+
 const specials: Readonly<Record<string, (value: string) => string>> = {
-  'client-output-buffer-limit': canonicalBufferLimits,
+  [BUFFER_LIMITS]: canonicalBufferLimits,
   'notify-keyspace-events': canonicalEventFlags,
   'proc-title-template': (value) => value,
   // Two words for one thing; CONFIG GET answers with the first.
@@ -32,7 +40,7 @@ function canonicalWord(word: string): string {
 
 const BUFFER_LIMIT_DEFAULTS = 'normal 0 0 0 replica 268435456 67108864 60 pubsub 33554432 8388608 60';
 
-/** Classes that are left out keep what they have, which is Valkey's own unless somebody has set it by hand. */
+/** Classes that are left out are to have what Valkey gives them. */
 function canonicalBufferLimits(value: string): string {
   const limits = new Map<string, string>();
   for (const text of [BUFFER_LIMIT_DEFAULTS, value]) {
