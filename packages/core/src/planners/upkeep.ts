@@ -7,6 +7,7 @@ import { compareChild, type Drift, type Refused } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
 import { isBarred } from '../roll/version-step.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
+import { keepLoadBalancer, listAnnounced } from './announced-services.ts';
 import { findSpentTrial } from './config.ts';
 import { findSpentImageTrial } from './image-trial.ts';
 import { recoverSettings } from './lost-settings.ts';
@@ -35,7 +36,10 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined): Upke
   const wanted = buildChildren({ ...snapshot, replicas, settings, template, mayLackOne });
   const children = wanted.filter(({ kind }) => kind !== 'ConfigMap' || settings);
   const issued = planCertificates(snapshot);
-  const compared = children.map((child) => compareChild(withClaimTemplatesOf(child, snapshot), snapshot));
+  const announced = listAnnounced(snapshot);
+  const compared = children
+    .map((child) => keepLoadBalancer(withClaimTemplatesOf(child, snapshot), announced, snapshot.children))
+    .map((child) => compareChild(child, snapshot));
   const applied = compared.flatMap(({ apply, refused }) => (apply && !refused ? apply : []));
   const isStatefulSet = (action: Action) => action.type === 'ApplyChild' && action.object.kind === 'StatefulSet';
   const stages = stagesOf(
@@ -43,7 +47,7 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined): Upke
       ...(cluster.metadata.finalizers?.includes(finalizer) ? [] : [{ type: 'AddFinalizer' } as const]),
       ...(issued[0] ?? []),
       ...applied.filter((action) => !isStatefulSet(action)),
-      ...findSurplusServices(children, snapshot),
+      ...findSurplusServices(children, announced, snapshot),
       ...findSpentTrial(view),
       ...findSpentImageTrial(view),
     ],
@@ -93,14 +97,19 @@ export function nextRenewal({ snapshot: { certificates, now } }: PlanView): numb
   return times.length > 0 ? Math.max(0, Math.min(...times)) : undefined;
 }
 
-/** Services that the spec asked for once. */
-function findSurplusServices(children: readonly ChildObject[], snapshot: ClusterSnapshot): Action[] {
+/** Services that the spec asked for once, and to which nobody is sent any more. */
+function findSurplusServices(
+  children: readonly ChildObject[],
+  announced: ReturnType<typeof listAnnounced>,
+  snapshot: ClusterSnapshot,
+): Action[] {
   const wanted = new Set(children.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name));
   const surplus = snapshot.children.filter(
     (child) =>
       child.kind === 'Service' &&
       !wanted.has(child.metadata.name) &&
       !child.metadata.deletionTimestamp &&
+      !announced.has(child.metadata.name) &&
       isControlledBy(child, snapshot.cluster.metadata.uid),
   );
   return surplus.flatMap(({ apiVersion, kind, metadata: { name, uid } }) =>
