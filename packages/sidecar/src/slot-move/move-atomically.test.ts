@@ -1,4 +1,4 @@
-import { type RespValue, SlotSet } from '@valkey-operator/valkey';
+import { type RespValue, SlotSet, ValkeyError } from '@valkey-operator/valkey';
 import { describe, expect, it, vi } from 'vitest';
 import { anOrder, countEach, moving, tableWith, WAIT } from '../testing/moving.ts';
 
@@ -31,15 +31,19 @@ function atomicValkey({ end, keysPerSlot = 60, usedMemory = 2 ** 30, forkMicrose
     if (command.startsWith('CLUSTER SLOT-STATS')) return countEach(command, () => keysPerSlot);
     if (command === 'INFO memory') return `# Memory\r\nused_memory:${usedMemory}\r\nused_memory_human:1K`;
     if (command === 'INFO stats') return `# Stats\r\nlatest_fork_usec:${forkMicroseconds}`;
+    const tell = (number: number): { state: string; message?: string } =>
+      isCancelled ? { state: 'cancelled' } : end(number, begun.length);
     if (command === 'CLUSTER GETSLOTMIGRATIONS')
       return begun.map((slots, index) => {
-        const { state, message } = isCancelled ? { state: 'cancelled' } : end(index + 1, begun.length);
+        const { state, message } = tell(index + 1);
         return migration(`m${index + 1}`, slots, state, message);
       });
     const [, first, last] = /MIGRATESLOTS SLOTSRANGE (\d+) (\d+)/.exec(command) ?? [];
     if (first !== undefined) begun.push(`${first}-${last}`);
-    if (command === 'CLUSTER CANCELSLOTMIGRATIONS') isCancelled = true;
-    return undefined;
+    if (command !== 'CLUSTER CANCELSLOTMIGRATIONS') return undefined;
+    const isIdle = begun.every((_, index) => /success|failed|cancelled/.test(tell(index + 1).state));
+    isCancelled = true;
+    return isIdle ? new ValkeyError('ERR No migrations ongoing') : undefined;
   };
 }
 

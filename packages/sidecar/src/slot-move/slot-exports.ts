@@ -87,7 +87,8 @@ export class SlotExports {
   }
 
   async #fail(why: string): Promise<never> {
-    await this.cancel();
+    // Where no other is under way Valkey calls this an error: that is not what went wrong.
+    await this.cancel().catch(() => undefined);
     throw new MoveFailed(why);
   }
 }
