@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { formatImage } from '../builders/template-parts.ts';
 import { planCluster } from '../plan.ts';
 import type { ClusterSnapshot, PodView } from '../snapshot.ts';
-import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
+import { SimulatedCluster } from '../simulation/simulated-cluster.ts';
 import { bear, condition, settle } from '../testing/settle.ts';
 import { versions } from '../testing/upgrades.ts';
 
@@ -84,9 +85,8 @@ describe('a replica that is out of sync before a roll has begun', () => {
     const cluster = bear({ spec: { valkeyImage: image('8.1'), maintenanceWindows } });
     cluster.change({ valkeyImage: image('9.1') });
     const { name, ordinal } = cluster.pods.find(({ node }) => node?.role === 'replica')!;
-    const lose = () => Object.assign(cluster.pod(ordinal).node!, { linkUp: false, syncing: false, syncedOnce: false });
-    lose();
-    return { cluster, name, lose };
+    Object.assign(cluster.pod(ordinal).node!, { linkUp: false, syncing: false, syncedOnce: false });
+    return { cluster, name };
   }
 
   it('gets its data, and does not begin it outside the maintenance window', () => {
@@ -96,17 +96,63 @@ describe('a replica that is out of sync before a roll has begun', () => {
   });
 
   it('keeps it from beginning, unless it needs the new template to get well, as it seems after a while', () => {
-    const { cluster, name, lose } = unwell([]);
-    const since = cluster.now;
-    const gone: string[] = [];
-    while (gone.length === 0 && cluster.now - since < 15 * MINUTE_MS) {
-      lose();
-      gone.push(...deleted(cluster.snapshot()));
+    const { cluster, name } = unwell([]);
+    const goneAfter = (minutes: number) => {
+      cluster.now += minutes * MINUTE_MS;
       cluster.reconcile();
-      cluster.tick();
-    }
-    expect(cluster.now - since).toBeGreaterThan(10 * MINUTE_MS);
-    expect(gone).toEqual([name]);
+      return deleted(cluster.snapshot());
+    };
+    expect([0, 9, 2].map(goneAfter)).toEqual([[], [], [name]]);
+  });
+});
+
+const memory = (size: string) => ({ resources: { requests: { memory: size }, limits: { memory: size } } });
+const typo = image('9.1-typo');
+
+/** As many rounds until a pod was made that cannot start. */
+function breakOne(cluster: SimulatedCluster, template: Parameters<SimulatedCluster['change']>[0]): void {
+  cluster.brokenImages.add(formatImage(typo));
+  cluster.nodeMemory = 1024 ** 3;
+  cluster.refusesResize = true;
+  cluster.change(template);
+  for (let round = 0; round < 60 && !cluster.pods.some((pod) => pod.broken || pod.homeless); round += 1) {
+    cluster.reconcile();
+    cluster.tick();
+  }
+}
+
+describe('pods that no node takes', () => {
+  it.each(['512Mi', '700Mi', '256Mi'])('are made anew when the spec asks for less (%s)', (size) => {
+    const cluster = bear({ spec: memory('512Mi') });
+    breakOne(cluster, memory('8Gi'));
+    expect(condition(settle(cluster, 5), 'Ready')).toMatchObject({ reason: 'Unschedulable' });
+    cluster.change(memory(size));
+    expect(condition(settle(cluster, 100), 'Ready')).toMatchObject({ status: 'True' });
+  });
+
+  it('are made anew before they were ever part of a cluster', () => {
+    const cluster = new SimulatedCluster({ spec: memory('8Gi') });
+    cluster.nodeMemory = 1024 ** 3;
+    expect(condition(settle(cluster, 5), 'Ready')).toMatchObject({ reason: 'Unschedulable' });
+    cluster.change(memory('512Mi'));
+    expect(condition(settle(cluster, 100), 'Ready')).toMatchObject({ status: 'True' });
+  });
+});
+
+describe('a primary without a volume that was made anew of a template with which it cannot start', () => {
+  it.each([
+    ['an image that does not exist', { valkeyImage: typo }],
+    ['more memory than any node has', memory('8Gi')],
+  ])('(%s) is made anew again when the spec is corrected: it has no data that it could keep', (_what, template) => {
+    const good = { valkeyImage: image('8.1'), ...memory('512Mi') };
+    const cluster = bear({ spec: good });
+    breakOne(cluster, template);
+    // Its only replica was made of that template first.
+    cluster.losePod(0, { volume: true });
+    for (let second = 0; second < 5; second += 1) cluster.tick();
+    expect(condition(settle(cluster, 5), 'Ready')).toMatchObject({ status: 'False' });
+    cluster.change(good);
+    expect(condition(settle(cluster, 100), 'Ready')).toMatchObject({ status: 'True' });
   });
 });
 

@@ -74,15 +74,21 @@ export function findBroken(view: PlanView): OutdatedPod[] {
   const barred = isBarred(view);
   return outdated.filter(({ pod, changes, isGood }) => {
     if (changes.length === 0 || pod.deletionTimestamp || (barred && isGood)) return false;
-    const isLastCopy = topology.silent.some((node) => node.pod === pod && isOwner(node)) && !snapshot.spec.pvc;
+    const mayHaveData = !snapshot.spec.pvc && !hasNothing(pod);
+    const isLastCopy = mayHaveData && topology.silent.some((node) => node.pod === pod && isOwner(node));
     if (isLastCopy || topology.shards.some(({ primary }) => primary.pod === pod)) return false;
-    if (findStuck(pod) !== undefined) return true;
+    if (findStuck(pod) !== undefined || pod.unschedulable !== undefined) return true;
     if (!roll.begun && isGood && !isLasting(pod, view)) return false;
     if (pod.name === failed?.pod) return !topology.members.some((each) => each.pod === pod && isServing(each));
     // It may yet be in sync, and what would come in its place could not be.
     const isHopeless = changes.includes('valkey') && refuseStep(view, barred ? roll.good : roll.target) !== undefined;
     return cannotTakeOver(view, pod.name) && !isHopeless;
   });
+}
+
+/** No Valkey has run in it: it was made anew after the one that had the data, and may wait for ever for what that one had. */
+function hasNothing({ unschedulable, report }: PodView): boolean {
+  return unschedulable !== undefined || (report?.live === true && report.dataState === 'empty');
 }
 
 /**
