@@ -73,10 +73,33 @@ function cutShort(leftBefore: number) {
   return { state, source, target };
 }
 
+/** Taken from the target if it is there as it was sent. */
+const takenBack = (key: string) => [
+  'ASKING',
+  expect.stringMatching(new RegExp(`^EVAL if .*DUMP.* == .*DEL.* end 1 ${key} dump of ${key}$`)) as string,
+];
+
 describe('a move that was cut short', () => {
+  it('takes from its target, when that answers again, what it has got without an answer: clients may have deleted it', async () => {
+    const script = cutShort(0);
+    await moving(script, async (mover, seen) => {
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('failed'), WAIT);
+      Object.assign(script.state, { keys: [] });
+      seen.target.splice(0);
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(seen.target).toEqual([finished[0], ...takenBack('key1'), ...takenBack('key2'), finished[1]]);
+      seen.target.splice(0);
+      mover.begin(order, 'source');
+      await vi.waitFor(() => expect(mover.progress?.state).toBe('done'), WAIT);
+      expect(seen.target).toEqual(finished);
+    });
+  });
+
   it.each([
-    ['no key if none has left: what is missing now was deleted', 0, []],
-    ['only the key that has left: the other was deleted', 1, RESTORED],
+    ['no key if none has left: what is missing now was deleted', 0, [...takenBack('key1'), ...takenBack('key2')]],
+    ['only the key that has left: the other was deleted', 1, [...RESTORED, ...takenBack('key2')]],
     ['both keys if both have left', 2, [...RESTORED, 'ASKING', 'RESTORE key2 0 dump of key2 ABSTTL']],
   ])('brings to the successor of its target %s', async (_what, leftBefore, brought) => {
     const script = cutShort(leftBefore);

@@ -23,6 +23,8 @@ interface SentKey extends KeptKey {
  */
 export class KeptKeys {
   readonly #bySlot = new Map<number, SentKey[]>();
+  /** Sent to a target that has not answered. The source has them still, and the target may have them too, or when it wakes up. */
+  readonly #doubtful = new Map<number, readonly KeptKey[]>();
 
   keep(slot: number, keys: readonly KeptKey[], history: string): void {
     const sent = keys.map((key) => ({ ...key, history }));
@@ -38,11 +40,23 @@ export class KeptKeys {
     const others = (this.#bySlot.get(slot) ?? []).filter((key) => history !== undefined && key.history !== history);
     if (others.length > 0) this.#bySlot.set(slot, others);
     else this.#bySlot.delete(slot);
+    if (history === undefined) this.#doubtful.delete(slot);
   }
 
   /** Of slots that are not on their way any more nothing is missing: they are with whoever has the keys. */
   retain(onTheirWay: SlotSet): void {
-    for (const slot of this.#bySlot.keys()) if (!onTheirWay.has(slot)) this.#bySlot.delete(slot);
+    for (const slot of [...this.#bySlot.keys(), ...this.#doubtful.keys()])
+      if (!onTheirWay.has(slot)) this.confirm(slot);
+  }
+
+  doubt(slot: number, keys: readonly KeptKey[]): void {
+    if (keys.length > 0) this.#doubtful.set(slot, [...(this.#doubtful.get(slot) ?? []), ...keys]);
+  }
+
+  /** Whoever deletes such a key at the source would find it again at the target, where nobody was told of that. */
+  async takeBack(target: Connection, slot: number): Promise<void> {
+    for (const key of this.#doubtful.get(slot) ?? []) await removeIfSame(target, key);
+    this.#doubtful.delete(slot);
   }
 
   /** Brings what was kept of the slot to whoever is its target now. Where a key is, it is the newer one. */
@@ -75,6 +89,18 @@ export async function isThere(source: Connection, name: Buffer): Promise<boolean
   } catch (error) {
     if (error instanceof ValkeyError && error.code === 'ASK') return false;
     throw error;
+  }
+}
+
+/** What a client has written there since is another one. */
+const REMOVE_IF_SAME = `if redis.call('DUMP', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
+
+async function removeIfSame(node: Connection, { name, dump }: KeptKey): Promise<void> {
+  const asked = node.call(['ASKING']);
+  try {
+    await node.call(['EVAL', REMOVE_IF_SAME, '1', name, dump]);
+  } finally {
+    await asked;
   }
 }
 

@@ -66,6 +66,7 @@ async function moveSlot(
   if (isOpened) {
     await set(source, 'MIGRATING', order.target.nodeId);
     await kept.bringTo(target, slot, source, history);
+    await kept.takeBack(target, slot);
     try {
       await empty(slot, { source, history }, tools, { ...shared, confirm: open });
       await set(target, 'NODE', order.target.nodeId);
@@ -111,7 +112,10 @@ async function moveKeys(
   tools: MoveTools,
   { pace, garbage, confirm }: Way,
 ): Promise<void> {
-  const keepSent = (sent: readonly KeptKey[]) => tools.kept.keep(slot, sent, history);
+  const keepSent = (sent: readonly KeptKey[], doubtful: readonly KeptKey[]) => {
+    tools.kept.keep(slot, sent, history);
+    tools.kept.doubt(slot, doubtful);
+  };
   for (const batch of await batchKeys(source, keys)) {
     tools.cancelled.throwIfAborted();
     const isLarge = batch.bytes >= LARGE_BYTES;
@@ -130,7 +134,7 @@ async function moveKeys(
 
 interface Migration {
   /** What left is kept until it is safe; not if it is too large for that. */
-  readonly keep: ((sent: readonly KeptKey[]) => void) | undefined;
+  readonly keep: ((sent: readonly KeptKey[], doubtful: readonly KeptKey[]) => void) | undefined;
   readonly timeoutMs: number;
 }
 
@@ -185,7 +189,9 @@ async function keepAndCall(
     const [dump, expiry] = replies.slice(2 * index, 2 * index + 2);
     return Buffer.isBuffer(dump) ? [{ name, dump, expiresAt: Math.max(0, expectInteger(expiry)) }] : [];
   });
-  keep(await findSent(source, read, expectInteger(stayed)));
+  const sent = await findSent(source, read, expectInteger(stayed));
+  const isUnanswered = outcome instanceof ValkeyError && outcome.code === 'IOERR';
+  keep(sent, isUnanswered ? read.filter((key) => !sent.includes(key)) : []);
   if (outcome instanceof ValkeyError) throw outcome;
 }
 
