@@ -61,9 +61,11 @@ function describeSize(cluster: SimulatedCluster, action: Extract<Action, { type:
   return { text: `${replicas > podCount ? 'Add' : 'Remove'} ${noun} ${listNames(pods)}`, pods };
 }
 
-function describeReplacement({ primaries }: SimulatedCluster, pod: string): Effect {
-  const isFailover = primaries.some(({ name }) => name === pod);
-  const text = `Replace pod ${pod}${isFailover ? ', whose replica takes over' : ''}`;
+function describeReplacement({ pods, primaries }: SimulatedCluster, pod: string): Effect {
+  const node = primaries.find(({ name }) => name === pod)?.node;
+  const isFailover = node !== undefined && pods.some((each) => each.node?.primaryId === node.id);
+  const gap = node && `, the only one of slots ${node.slots.toString()}, which are not served meanwhile`;
+  const text = `Replace pod ${pod}${isFailover ? ', whose replica takes over' : (gap ?? '')}`;
   return { text, pods: [pod], isFailover, isDisruptive: true };
 }
 

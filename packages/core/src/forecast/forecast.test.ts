@@ -58,6 +58,16 @@ describe('a forecast', () => {
     expect(steps).toEqual(undergo(cluster));
   });
 
+  it('of a restart of shards that are alone says that they are not served meanwhile, and is what then happens', () => {
+    const cluster = bear({ replicas: 0, spec: { pvc: { storageSize: '1Gi' } } });
+    cluster.annotate('allowGap');
+    cluster.annotate('restartAt', new Date(cluster.now).toISOString());
+    const { steps, failovers, disruptive } = forecast(cluster.snapshot());
+    expect(steps).toContain('Replace pod demo-0, the only one of slots 0-5460, which are not served meanwhile');
+    expect({ failovers, disruptive }).toEqual({ failovers: 0, disruptive: true });
+    expect(steps).toEqual(undergo(cluster));
+  });
+
   it('of pods that Kubernetes did not put where their ordinal tells moves none of them elsewhere', () => {
     const cluster = bear({ spec: { pvc: { storageSize: '1Gi' } } });
     for (const pod of cluster.pods) {
