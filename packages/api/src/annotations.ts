@@ -17,7 +17,7 @@ export const annotations = {
   cancel: `${group}/cancel`,
   /** On a pod and in its template: digests of what it was made from, so that it is known which pods a change concerns. */
   template: `${group}/template`,
-  /** On a pod: the resources that could not be given to it while it runs, so that it is replaced instead. */
+  /** On a pod: the resources that could not be given to it while it runs, so that it is replaced instead, and why. */
   resizeRefused: `${group}/resize-refused`,
   /** "true" on a cluster without replicas: a shard may be down while its only pod is replaced. */
   allowGap: `${group}/allow-gap`,

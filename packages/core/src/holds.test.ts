@@ -368,7 +368,7 @@ describe('a pod that cannot work', () => {
         },
       },
     ],
-    ['Unschedulable', '0/3 nodes', { unschedulable: '0/3 nodes are available: 3 Insufficient memory.' }],
+    ['Unschedulable', '0/3 nodes', { unschedulable: '0/3 nodes are available: 3 Insufficient memory' }],
     ['NodeUnreachable', 'demo-5', { phase: 'Running', createdAt: 0 }],
   ] as const)('shows as %s, with %s in the message', (reason, text, change) => {
     const degraded = condition(planWith(change), 'Degraded');

@@ -174,9 +174,10 @@ function isOutdated({ outdated }: Roll, member: Member): boolean {
 
 /** The budget is opened for this one pod in the stage before. */
 function replace(roll: Roll, pod: OutdatedPod['pod'], what: string): Decision {
-  const changes = roll.outdated.find((each) => each.pod === pod)?.changes ?? [];
+  const { changes = [], obstacle } = roll.outdated.find((each) => each.pod === pod) ?? {};
   const back = leadsBack(roll) ? ', back to what was in effect' : '';
-  const message = `Pod ${pod.name}, ${what}, is replaced${back}: ${describeChanges(roll, changes)}.`;
+  const why = obstacle ? `, which it cannot get while it runs (${obstacle})` : '';
+  const message = `Pod ${pod.name}, ${what}, is replaced${back}: ${describeChanges(roll, changes)}${why}.`;
   const action: Action = { type: 'DeletePod', pod: pod.name, uid: pod.uid, reason: 'PodReplaced' };
   return {
     reason: 'PodReplaced',

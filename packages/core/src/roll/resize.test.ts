@@ -78,6 +78,11 @@ describe('more memory for pods while they run', () => {
     const plans = exhaust(cluster);
     expect(resized(plans)).toEqual([1]);
     expect(uids(cluster).filter((uid) => !kept.includes(uid))).toHaveLength(1);
+    const told = plans.flatMap(({ events }) => events.map(({ message }) => message));
+    expect(told).toContainEqual(
+      expect.stringMatching(/replaced: its resources, which it cannot get while it runs \(Node didn't have enough/),
+    );
+    expect(told).toContainEqual(expect.stringMatching(/failed: 0\/3 nodes.* Insufficient memory\. Every pod that was/));
     expect(maxmemory(cluster)).toEqual(before);
     const last = plans.at(-1)!;
     expect(condition(last, 'Ready')).toMatchObject({ status: 'True' });
@@ -107,7 +112,10 @@ describe('more memory for pods while they run', () => {
     cluster.change(memory('8Gi'));
     watchUntil(cluster, (plan) => resized([plan])[0] === 1);
     cluster.refusesResize = false;
-    watch(cluster);
+    const told = watch(cluster).flatMap(({ events }) => events.map(({ message }) => message));
+    expect(told).toContainEqual(
+      expect.stringContaining('its resources, which it cannot get while it runs (requests cannot be removed).'),
+    );
     expect(uids(cluster).filter((uid) => !kept.includes(uid))).toHaveLength(1);
     expect(maxmemory(cluster)).toEqual(['6442450944']);
   });

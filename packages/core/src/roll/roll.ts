@@ -29,6 +29,8 @@ export interface OutdatedPod {
   readonly inPlace: boolean;
   /** It is about to: its kubelet has the order. */
   readonly isResizing: boolean;
+  /** Why it cannot take its resources while it runs, in the words of whoever has refused them. */
+  readonly obstacle: string | undefined;
   /** It is of what was in effect. */
   readonly isGood: boolean;
 }
@@ -86,6 +88,7 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
         changes: isStuck || isResizing ? ['resources'] : changes,
         inPlace: !isDue && (isResizing || canResize(pod, changes, wanted)),
         isResizing,
+        obstacle: isStuck ? pod.resizePending : findRefusal(pod, wanted),
         isGood,
         isDue,
       };
@@ -149,9 +152,14 @@ function settingsToStart({ report }: PodView): readonly string[] {
 }
 
 /** Only its resources differ, and the API server has not refused these. What its kubelet cannot give it is what it was told before. */
-function canResize({ annotations: own }: PodView, changes: readonly TemplatePart[], wanted: TemplateParts) {
-  const isRefused = own[annotations.resizeRefused] === wanted['resources'];
-  return changes.length === 1 && changes[0] === 'resources' && !isRefused;
+function canResize(pod: PodView, changes: readonly TemplatePart[], wanted: TemplateParts): boolean {
+  return changes.length === 1 && changes[0] === 'resources' && findRefusal(pod, wanted) === undefined;
+}
+
+/** What the API server said to just these resources. */
+function findRefusal({ annotations: own }: PodView, wanted: TemplateParts): string | undefined {
+  const [refused, ...words] = (own[annotations.resizeRefused] ?? '').split(' ');
+  return refused === wanted['resources'] ? words.join(' ') : undefined;
 }
 
 /** The moment before which pods must have been made to be restarted, once it has come. */

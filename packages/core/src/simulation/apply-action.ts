@@ -32,7 +32,7 @@ export function applyAction(cluster: SimulatedCluster, action: Action): boolean 
       return true;
     case 'ResizePod': {
       const pod = cluster.pods.find(({ uid }) => uid === action.uid);
-      const refused = parseParts(action.template)['resources'] ?? '';
+      const refused = `${parseParts(action.template)['resources']} requests cannot be removed`;
       if (pod && cluster.refusesResize) pod.annotations[annotations.resizeRefused] = refused;
       else if (pod) {
         const resize = { memory: memoryOf(action.resources), resize: 'told' } as const;

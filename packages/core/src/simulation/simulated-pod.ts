@@ -77,7 +77,7 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
     finalizers: [],
     valkeyRestarts: 0,
     ...(waiting && { waiting }),
-    ...(pod.homeless && { unschedulable: '0/3 nodes are available: 3 Insufficient memory.' }),
+    ...(pod.homeless && { unschedulable: '0/3 nodes are available: 3 Insufficient memory' }),
     ...((pod.resize === 'told' || pod.resize === 'begun') && { resizing: true }),
     ...(pod.resize === 'pending' && { resizePending: "Node didn't have enough resource: memory" }),
     ...(pod.lastReport && { report: { ...pod.lastReport, live: pod.heard } }),

@@ -93,7 +93,7 @@ export function findStuck({ waiting }: PodView): string | undefined {
 }
 
 const isUnschedulable: Check = ({ name, unschedulable }) =>
-  unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}` } : undefined;
+  unschedulable ? { reason: 'Unschedulable', message: `No node takes pod ${name}: ${unschedulable}.` } : undefined;
 
 const isSilent: Check = (pod, { now }) => {
   const { name, phase, report, createdAt } = pod;

@@ -45,8 +45,8 @@ describe('viewPod', () => {
     expect(viewPod(aPod('demo-0'), { zones, reportedIp: '10.0.0.1' }).ip).toBe('10.0.0.1');
   });
 
-  test('repeats the scheduler', () => {
-    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes fit' }];
+  test('repeats the scheduler, but for the stop at its end', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes fit.' }];
     expect(viewPod(aPod('demo-0', { status: { conditions } }), { zones }).unschedulable).toBe('0/3 nodes fit');
   });
 

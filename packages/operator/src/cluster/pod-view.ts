@@ -70,7 +70,8 @@ function findCondition({ status }: Live<Pod>, type: string) {
 
 function whyUnschedulable(pod: Live<Pod>): string | undefined {
   const scheduled = findCondition(pod, 'PodScheduled');
-  return scheduled?.status === 'False' ? (scheduled.message ?? scheduled.reason) : undefined;
+  // Others make sentences of it.
+  return scheduled?.status === 'False' ? (scheduled.message ?? scheduled.reason)?.replace(/\.$/, '') : undefined;
 }
 
 /**

@@ -14,7 +14,8 @@ async function resize(status: number, reason = ''): Promise<{ asked: unknown; no
   api.intercept = ({ path, body }) => {
     const isResize = path.split('?')[0]!.endsWith('/resize');
     bodies[isResize ? 'asked' : 'noted'] = JSON.parse(body ?? '');
-    return isResize ? json(status, { kind: 'Status', status: 'Failure', code: status, reason }) : json(200, {});
+    const failure = { kind: 'Status', status: 'Failure', code: status, reason, message: 'requests cannot be removed' };
+    return isResize ? json(status, failure) : json(200, {});
   };
   await resizePod(new KubeClient({ transport: api.transport }), 'apps', action);
   return { asked: bodies['asked'], noted: bodies['noted'] };
@@ -35,8 +36,12 @@ describe('a resize', () => {
     [422, 'Invalid'],
     [403, 'Forbidden'],
     [404, 'NotFound'],
-  ])('that is refused with %i %s is noted on the pod, which will be replaced', async (status, reason) => {
-    const { noted } = await resize(status, reason);
-    expect(noted).toEqual({ metadata: { uid: 'u', annotations: { 'valkey.io/resize-refused': 'b' } } });
-  });
+  ])(
+    'that is refused with %i %s is noted on the pod with the words of the API server: it will be replaced',
+    async (status, reason) => {
+      const { noted } = await resize(status, reason);
+      const refusal = { 'valkey.io/resize-refused': 'b requests cannot be removed' };
+      expect(noted).toEqual({ metadata: { uid: 'u', annotations: refusal } });
+    },
+  );
 });

@@ -2,6 +2,9 @@ import { annotations } from '@valkey-operator/api';
 import { type Action, parseParts } from '@valkey-operator/core';
 import { isKubeError, type KubeClient, pods } from '@valkey-operator/kube';
 
+/** It becomes a part of an event. */
+const MAX_WORDS = 512;
+
 /**
  * Gives a pod other resources while it runs, and has it say so. Where the API server does not offer that, or not for this
  * change, the pod says that: it will be replaced.
@@ -26,7 +29,8 @@ export async function resizePod(
     await client.jsonPatch(pods, ref, [...patch], { subresource: 'resize' });
   } catch (error) {
     if (!isKubeError(error, 'Invalid', 'Forbidden', 'NotFound')) throw error;
-    await note({ [annotations.resizeRefused]: parseParts(template)['resources'] ?? '' });
+    const said = error.message.slice(0, MAX_WORDS).replace(/\.$/, '');
+    await note({ [annotations.resizeRefused]: `${parseParts(template)['resources']} ${said}` });
     return;
   }
   await note({ [annotations.template]: template });
