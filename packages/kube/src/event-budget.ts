@@ -1,30 +1,32 @@
 import type { Clock } from './clock.ts';
 
-const BURST = 25;
-const REFILL_MS = 60_000;
-const MAX_OBJECTS = 4_096;
+/** A roll tells of every pod, and of a hundred within minutes. */
+const BURST = 100;
+const REFILL_MS = 10_000;
+const MAX_ACCOUNTS = 16_384;
 
 /**
- * How many different events an object may still have: 25 at once, then one a minute. A message with a changing number in it
- * would else be a flood that no comparison of messages stops.
+ * How many different events an object may still have for a reason: 100 at once, then one every ten seconds. A message with a
+ * changing number in it would else be a flood that no comparison of messages stops; others are told beside it.
  */
 export class EventBudget {
   readonly #clock: Clock;
-  readonly #objects = new Map<string, { left: number; at: number }>();
+  readonly #accounts = new Map<string, { left: number; at: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  spend(uid: string): boolean {
+  spend(uid: string, reason: string): boolean {
+    const account = `${uid} ${reason}`;
     const now = this.#clock.monotonic();
-    const { left, at } = this.#objects.get(uid) ?? { left: BURST, at: now };
+    const { left, at } = this.#accounts.get(account) ?? { left: BURST, at: now };
     const available = Math.min(BURST, left + (now - at) / REFILL_MS);
     const granted = available >= 1;
-    this.#objects.delete(uid);
-    this.#objects.set(uid, { left: granted ? available - 1 : available, at: now });
-    const [oldest] = this.#objects.keys();
-    if (this.#objects.size > MAX_OBJECTS && oldest !== undefined) this.#objects.delete(oldest);
+    this.#accounts.delete(account);
+    this.#accounts.set(account, { left: granted ? available - 1 : available, at: now });
+    const [oldest] = this.#accounts.keys();
+    if (this.#accounts.size > MAX_ACCOUNTS && oldest !== undefined) this.#accounts.delete(oldest);
     return granted;
   }
 }

@@ -87,14 +87,27 @@ describe('an event recorder', () => {
     expect(written()).toMatchObject([{ count: 1 }]);
   });
 
-  test('lets an object have a burst of different events and then one a minute', async () => {
+  test('lets an object have a burst of different events and then one every ten seconds', async () => {
     const { clock, recorder, dropped, written } = recording();
-    for (let i = 0; i < 40; i += 1) recorder.record(cluster(), note(`offset ${i}`));
-    await clock.advance(60_000);
-    recorder.record(cluster(), note('offset 41'));
+    for (let i = 0; i < 120; i += 1) recorder.record(cluster(), note(`offset ${i}`));
+    await clock.advance(10_000);
+    recorder.record(cluster(), note('offset 121'));
     await settle();
-    expect(written()).toHaveLength(26);
-    expect(dropped).toHaveLength(15);
+    expect(written()).toHaveLength(101);
+    expect(dropped).toHaveLength(20);
+  });
+
+  test('tells of the end of a roll of many pods, each of which has events of its own', async () => {
+    const { recorder, dropped, written } = recording();
+    const reasons = ['PodReplaced', 'ReplicaAttached', 'PrimaryHandedOver'];
+    const told = reasons.flatMap((reason) =>
+      Array.from({ length: 100 }, (_, pod) => ({ ...note(`of carts-${pod}`), reason })),
+    );
+    for (const each of [...told, { ...note('Upgrade has ended.'), reason: 'OrchestrationFinished' }])
+      recorder.record(cluster(), each);
+    await settle();
+    expect(written()).toHaveLength(301);
+    expect(dropped).toEqual([]);
   });
 
   test('keeps what it cannot write while the server is away', async () => {

@@ -19,7 +19,7 @@ export interface EventRecorderOptions {
   client: KubeClient;
   /** Who says it: the pod. */
   instance: string;
-  /** Events are an audit trail, so those given up are at least counted. */
+  /** Events are an audit trail, so those given up are at least told elsewhere. */
   onDrop?: (note: EventNote, cause: unknown) => void;
   clock?: Clock;
   random?: Random;
@@ -73,7 +73,8 @@ export class EventRecorder {
     if (this.#closing.signal.aborted) return onDrop(note, 'closed');
     const id = storyId(about, note);
     const known = this.#stories.get(id);
-    if (!known && !this.#budget.spend(about.metadata.uid)) return onDrop(note, 'too many about one object');
+    if (!known && !this.#budget.spend(about.metadata.uid, note.reason))
+      return onDrop(note, 'too many of this reason about one object');
     const story = known ?? newStory(about, note, id, clock.now());
     story.about = about;
     story.lastAt = clock.now();

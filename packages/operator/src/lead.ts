@@ -59,7 +59,11 @@ export async function lead(context: LeadContext, leadership: Leadership): Promis
     createOperatorDefaults(client, caches, namespace).catch(warn),
   ]);
 
-  const events = new EventRecorder({ client, instance: podName });
+  const events = new EventRecorder({
+    client,
+    instance: podName,
+    onDrop: ({ reason, message }, cause) => log.warn({ reason, message, cause: String(cause) }, 'event not written'),
+  });
   const sessions = new Sessions({ ...sessionOptions(context, epoch), onStale });
   const foresight = new ForesightBook({ log, onForeseen: (cluster) => controller.wake(cluster) });
   const controller: ClusterController = new ClusterController({
