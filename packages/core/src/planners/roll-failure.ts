@@ -6,7 +6,7 @@ import { readWindows } from '../orchestration/windows.ts';
 import { findFailure, rollPolicy, unwellMs } from '../roll/failure.ts';
 import { describeAwaitedMemory } from '../roll/more-memory.ts';
 import { describeChanges, type OutdatedPod } from '../roll/roll.ts';
-import { isBarred, refuseStep, refuseVersion } from '../roll/version-step.ts';
+import { isBarred, refuseStep } from '../roll/version-step.ts';
 import type { PodView } from '../snapshot.ts';
 import { isServing } from '../status/health.ts';
 import { listNames } from '../status/list-names.ts';
@@ -39,10 +39,13 @@ export function planRolledBack(view: PlanView): Decision | undefined {
  */
 export function planReplaceBroken(view: PlanView): Decision | undefined {
   const { roll } = view;
-  const proof = proveForStuck(view);
-  if (proof) return proof;
   const broken = findBroken(view);
-  if (broken.length === 0 || !(isBarred(view) ? roll.restored : roll.begun)) return undefined;
+  if (broken.length === 0) return undefined;
+  const isBack = isBarred(view);
+  // An image that shall help shows first that it is one, though not all is well.
+  const proof = isBack ? undefined : planImageTrial(view);
+  if (proof) return { ...proof, kind: roll.kind };
+  if (!(isBack ? roll.restored : roll.begun)) return undefined;
   // At birth there is nothing to lose; later one disruption at a time holds for repairs as well.
   const chosen = view.topology.formed ? broken.slice(0, 1) : broken;
   const message = `${listNames(chosen.map(({ pod }) => pod.name))} does not serve and is replaced: ${describeChanges(roll, chosen[0]?.changes ?? [])}.`;
@@ -59,13 +62,6 @@ export function planReplaceBroken(view: PlanView): Decision | undefined {
     stages: [[], actions],
     events: [{ reason: 'PodReplaced', message }],
   };
-}
-
-/** An image that shall help pods that do not start shows first that it is one, and does so though not all is well. */
-function proveForStuck(view: PlanView): Decision | undefined {
-  const isStuck = view.roll.outdated.some(({ pod, changes }) => changes.includes('valkey') && findStuck(pod));
-  const proof = isStuck && refuseVersion(view, view.roll.target) === undefined ? planImageTrial(view) : undefined;
-  return proof && { ...proof, kind: view.roll.kind };
 }
 
 export function findBroken(view: PlanView): OutdatedPod[] {

@@ -24,9 +24,9 @@ import { UNHEARD } from './unheard.ts';
 export function planRoll(view: PlanView): Decision | undefined {
   const { roll } = view;
   if (roll.outdated.length === 0 && (roll.begun || roll.changes.length === 0)) return undefined;
-  const step = awaitLessMemory(view) ?? (roll.begun ? replaceNext(view, roll) : begin(view, roll));
-  if (!step) return undefined;
-  const next = letSlotsRest(view, step);
+  const wish = awaitLessMemory(view) ?? (roll.begun ? replaceNext(view, roll) : begin(view, roll));
+  if (!wish) return undefined;
+  const next = letSlotsRest(view, wish);
   // What it waits for is part of it: a step that began with a wait outside a maintenance window would go on there.
   const disruptive = next.disruptive ?? !(next.held || isGentle(roll));
   const name = next.reason === 'PodResized' || isGentle(roll) ? 'Resize pods' : 'Replace pods';
@@ -37,9 +37,9 @@ export function planRoll(view: PlanView): Decision | undefined {
 }
 
 /** Slots may be on their way though no size changes: to where they belong, or from shards that could all the same. */
-function letSlotsRest({ topology }: PlanView, step: Decision): Decision {
-  const moving = step.disruptive ? findRunningMoves(topology) : [];
-  return moving.length > 0 ? { ...cancelMoves(moving, 'rests while pods are replaced'), disruptive: true } : step;
+function letSlotsRest({ topology }: PlanView, wish: Decision): Decision {
+  const moving = wish.disruptive ? findRunningMoves(topology) : [];
+  return moving.length > 0 ? { ...cancelMoves(moving, 'rests while pods are replaced'), disruptive: true } : wish;
 }
 
 /** Held, so that whoever makes the nodes use less goes before it. */

@@ -5,6 +5,7 @@ import { buildSettings, settingsInEffect } from '../builders/settings.ts';
 import { type Decision, type PlanView, stagesOf } from '../decision.ts';
 import { compareChild, type Drift, type Refused } from '../drift.ts';
 import { findStatefulSet, isControlledBy } from '../expectation.ts';
+import { isUnproven } from '../roll/image-proof.ts';
 import { isBarred } from '../roll/version-step.ts';
 import type { ChildObject, ClusterSnapshot } from '../snapshot.ts';
 import { keepLoadBalancer, listAnnounced } from './announced-services.ts';
@@ -63,7 +64,8 @@ export function planUpkeep(view: PlanView, decision: Decision | undefined): Upke
 }
 
 function isUnderWay(view: PlanView, decision: Decision | undefined): boolean {
-  return view.roll.begun || decision?.beginRoll === true || (findBroken(view).length > 0 && !isBarred(view));
+  const isHelp = findBroken(view).length > 0 && !isBarred(view) && !isUnproven(view);
+  return view.roll.begun || decision?.beginRoll === true || isHelp;
 }
 
 /** A pod of a roll goes now, or has gone and is not back yet. */

@@ -15,7 +15,7 @@ import { fieldOfSetting, settingsInEffect } from '../builders/settings.ts';
 import { formatImage } from '../builders/template-parts.ts';
 import type { PlanView } from '../decision.ts';
 import { listNames } from '../status/list-names.ts';
-import { isUnproven, refuseImage } from './image-proof.ts';
+import { refuseImage } from './image-proof.ts';
 import { findSqueeze } from './less-memory.ts';
 
 /** Why an image must not be rolled out. */
@@ -46,7 +46,7 @@ export function isBarred(view: PlanView): boolean {
   const { roll, topology } = view;
   if (!topology.formed || roll.begun || roll.changes.length === 0) return false;
   const isRefused = refuseVersion(view, roll.target) !== undefined || refuseImage(view) !== undefined;
-  return isRefused || isUnproven(view) || findSqueeze(view) !== undefined;
+  return isRefused || findSqueeze(view) !== undefined;
 }
 
 /** What it is shows only when it runs, and by then a replica has been given up for it: a person may say that it is well. */

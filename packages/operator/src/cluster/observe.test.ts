@@ -59,7 +59,7 @@ describe('a snapshot', () => {
   test('has each pod with its zone and what its sidecar said', async () => {
     const { snapshot } = await observe((api) => {
       api.put('/api/v1/nodes/node-1', { metadata: { name: 'node-1', labels: { 'topology.kubernetes.io/zone': 'a' } } });
-      api.put(`${CORE}/pods/demo-0`, { ...aPod('demo-0'), spec: { nodeName: 'node-1' } }, 'demo-0-uid');
+      api.put(`${CORE}/pods/demo-0`, { ...aPod('demo-0'), spec: { nodeName: 'node-1', containers: [] } }, 'demo-0-uid');
     });
     expect(snapshot.pods).toMatchObject([{ name: 'demo-0', zone: 'a', ip: '10.0.0.1', report: { ready: true } }]);
     expect(snapshot.kubernetesNodes).toEqual([{ name: 'node-1', zone: 'a', ready: false }]);
