@@ -12,6 +12,7 @@ import { planDeletion } from './planners/deletion.ts';
 import { planFailover } from './planners/failover.ts';
 import { planForget } from './planners/forget.ts';
 import { planGates } from './planners/gates.ts';
+import { planRefusedImage } from './planners/image-trial.ts';
 import { planIntroductions } from './planners/introduce.ts';
 import { planLabels } from './planners/labels.ts';
 import { planLostSettings } from './planners/lost-settings.ts';
@@ -78,6 +79,7 @@ const changes: readonly Planner[] = [
 const remarks: readonly Planner[] = [
   planLostSettings,
   planRefusedConfig,
+  planRefusedImage,
   planRolledBack,
   planUnreadableRestart,
   planUnreadablePause,

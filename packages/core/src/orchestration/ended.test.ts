@@ -25,6 +25,7 @@ function lastStep(cluster: SimulatedCluster) {
 function withBrokenImage(): SimulatedCluster {
   const cluster = bear({ spec: { valkeyImage: image('9.1') } });
   cluster.brokenImages.add('docker.io/valkey/valkey:9.9');
+  cluster.imageTrials.blind = true;
   return cluster;
 }
 
@@ -60,6 +61,18 @@ describe('an operation ends', () => {
     expect(lastStep(cluster)).toMatchObject({ kind: 'Upgrade', outcome: 'RolledBack' });
     const { status } = cluster.reconcile(checkPlan(cluster));
     expect(status.pendingOrchestrations).toMatchObject([{ kind: 'Upgrade' }]);
+  });
+
+  it('as failed when no pod was replaced for an image that there is not', () => {
+    const cluster = withBrokenImage();
+    cluster.imageTrials.blind = false;
+    cluster.change({ valkeyImage: image('9.9') });
+    expect(pass(cluster, 60)).toMatchObject([{ kind: 'Upgrade', outcome: 'Failed' }]);
+    const { status } = cluster.reconcile(checkPlan(cluster));
+    expect(status).toMatchObject({ phase: 'Running', pendingOrchestrations: [{ kind: 'Upgrade' }] });
+    expect(status.orchestration).toBeUndefined();
+    cluster.brokenImages.clear();
+    expect(pass(cluster, 200)).toMatchObject([{ kind: 'Upgrade', outcome: 'Succeeded' }]);
   });
 
   it('as failed when it was a ValkeyUpgrade that went back', () => {

@@ -18,13 +18,17 @@ export function planImageTrial(view: PlanView): Decision | undefined {
   const asked = askImage(view);
   const settings = settingsInEffect(view.snapshot);
   if (asked === undefined || settings === undefined) return undefined;
-  const refusal = refuseImage(view);
-  if (refusal) return { reason: 'ImageUnavailable', message: refusal, held: true };
   if (!isUnproven(view)) return undefined;
   const message = `Starts ${formatImage(view.roll.target.valkeyImage)} without data on a pod of its own, to see which Valkey it is.`;
   const object = buildImageTrialPod(cluster, view.roll.target, settings);
   const next = awaitTrial(view, { trial, object, message, reason: 'OrchestrationStarted' });
   return next.held ? { ...next, message: `${next.message} ${OVERRIDE}` } : next;
+}
+
+/** What a person has to correct, or a registry. The roll has come to nothing before it took a pod. */
+export function planRefusedImage(view: PlanView): Decision | undefined {
+  const message = refuseImage(view);
+  return message === undefined ? undefined : { kind: view.roll.kind, reason: 'ImageUnavailable', message, held: true };
 }
 
 /** The trial of an image that nobody asks for any more, or that has said nothing. A refused one is kept: it is what is known of it. */

@@ -12,7 +12,7 @@ import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
 import { findConfigRefusal } from './config.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
-import { planImageTrial } from './image-trial.ts';
+import { planImageTrial, planRefusedImage } from './image-trial.ts';
 import { cancelMoves, findRunningMoves } from './slot-moves.ts';
 import { UNHEARD } from './unheard.ts';
 
@@ -57,7 +57,7 @@ function awaitLessMemory(view: PlanView): Decision | undefined {
 const PROVE: Step = { name: 'Prove the image on a pod of its own', number: 1, of: 1 };
 
 /** From here on Kubernetes makes pods of the new template. Nothing is touched yet. */
-function begin(view: PlanView, roll: Roll): Decision {
+function begin(view: PlanView, roll: Roll): Decision | undefined {
   if (!view.topology.allKnown) return UNHEARD;
   if (leadsBack(roll)) {
     const parts = [...new Set(roll.outdated.flatMap(({ changes }) => changes))];
@@ -68,6 +68,7 @@ function begin(view: PlanView, roll: Roll): Decision {
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
   const gap = isGentle(roll) ? undefined : refuseGap(view);
   if (gap) return gap;
+  if (planRefusedImage(view)) return undefined;
   const proof = planImageTrial(view);
   if (proof) return { ...proof, step: PROVE };
   const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';
