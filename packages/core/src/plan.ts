@@ -7,7 +7,7 @@ import { listEnded } from './orchestration/ended.ts';
 import { writeLog } from './orchestration/log.ts';
 import { tellStory } from './orchestration/story.ts';
 import { planBirth } from './planners/birth.ts';
-import { planConfig, planRefusedConfig, planSettingDrift } from './planners/config.ts';
+import { planRefusedConfig, planSettingDrift } from './planners/config.ts';
 import { planDeletion } from './planners/deletion.ts';
 import { planFailover } from './planners/failover.ts';
 import { planForget } from './planners/forget.ts';
@@ -16,6 +16,7 @@ import { planRefusedImage } from './planners/image-trial.ts';
 import { planIntroductions } from './planners/introduce.ts';
 import { planLabels } from './planners/labels.ts';
 import { planLostSettings } from './planners/lost-settings.ts';
+import { planSettings } from './planners/make-room.ts';
 import { planNames } from './planners/names.ts';
 import { planOpenSlots } from './planners/open-slots.ts';
 import { planReplicas } from './planners/replicas.ts';
@@ -66,7 +67,7 @@ const repairs: readonly Planner[] = [
 /** What could be better. Done only when there is nothing to repair or to wait for, one after the other. */
 const changes: readonly Planner[] = [
   planGrowth,
-  planConfig,
+  planSettings,
   planRoll,
   planScale,
   planSpread,

@@ -4,6 +4,7 @@ import { type Decision, order, type PlanView, stagesOf, type Step } from '../dec
 import { isChange, recallBegun } from '../orchestration/begun.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import { refuseLeaving } from '../replicas-for-writes.ts';
+import { isShortOfRoom } from '../roll/less-memory.ts';
 import { isDoomed } from '../shard-roles.ts';
 import { listNames } from '../status/list-names.ts';
 import { hasKeys, isInSync, type Member } from '../topology.ts';
@@ -134,7 +135,7 @@ function awaitPods(view: PlanView): Decision | undefined {
   const isAwaited = shards.length < wantedShards || (scaling === 'ScaleReplicas' && addsPods(scaling, view));
   if (missing.length === 0 || !isAwaited) return undefined;
   const message = `${members.length} of ${wantedPods} nodes have started; waiting for ${listNames(missing.map(({ name }) => name))}.`;
-  return { reason: 'WaitingForPods', message };
+  return { reason: 'WaitingForPods', message, yields: isShortOfRoom(view) };
 }
 
 /**

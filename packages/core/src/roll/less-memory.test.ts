@@ -90,3 +90,23 @@ describe('pods that are to have less memory', () => {
     expect(message).toMatch(/^The data does not fit into a maxmemory of 384 MiB.*limit 512Mi before maxmemory/);
   });
 });
+
+describe('pods that find no node', () => {
+  it.each<[string, (cluster: SimulatedCluster) => void, number]>([
+    ['for new shards', (cluster) => cluster.change({ masterCount: 4 }), 8],
+    ['for more replicas', (cluster) => cluster.change({ replicasPerMaster: 2 }), 9],
+    ['where another was lost', (cluster) => cluster.losePod(0), 6],
+  ])('%s get less memory when the spec asks for that', (_what, strike, pods) => {
+    const cluster = bear({ spec: { ...memory('4Gi'), valkeyImage: image('9.1'), pvc: { storageSize: '1Gi' } } });
+    cluster.nodeMemory = 3 * 1024 ** 3;
+    strike(cluster);
+    watch(cluster, 10);
+    expect(cluster.pods.filter(({ homeless }) => homeless)).not.toEqual([]);
+    cluster.now += 15 * 60_000;
+    watch(cluster, 3);
+    cluster.change(memory('2Gi'));
+    expect(condition(settle(cluster, 300), 'Ready')).toMatchObject({ status: 'True' });
+    expect(cluster.pods.map((pod) => pod.memory)).toEqual(Array.from({ length: pods }, () => 2 * 1024 ** 3));
+    expect(maxmemory(cluster)).toEqual([String(1.5 * 1024 ** 3)]);
+  });
+});
