@@ -2,7 +2,7 @@ import { SLOT_COUNT } from '@valkey-operator/valkey';
 import type { Plan } from './actions.ts';
 import { type Decision, mergeStages, type Planner, type PlanView } from './decision.ts';
 import { readCancellations } from './orchestration/cancellation.ts';
-import { chooseCourse, type Course } from './orchestration/course.ts';
+import { chooseCourse, type Course, setAside } from './orchestration/course.ts';
 import { listEnded } from './orchestration/ended.ts';
 import { writeLog } from './orchestration/log.ts';
 import { tellStory } from './orchestration/story.ts';
@@ -31,6 +31,7 @@ import { planSpread } from './planners/spread.ts';
 import { planUncovered } from './planners/uncovered.ts';
 import { planVolumes } from './planners/volumes.ts';
 import { nextRenewal, planCertificates, planUpkeep, type Upkeep } from './planners/upkeep.ts';
+import { findRestartToCome } from './roll/restart-at.ts';
 import { deriveRoll } from './roll/roll.ts';
 import { findAwaited } from './shard-roles.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
@@ -93,9 +94,9 @@ const BACKSTOP_MS = 10_000;
 export function planCluster(snapshot: ClusterSnapshot): Plan {
   const view: PlanView = { snapshot, topology: deriveTopology(snapshot), roll: deriveRoll(snapshot) };
   const deletion = planDeletion(view);
-  if (deletion) return conclude(view, alone(view, deletion), deletion.stages);
+  if (deletion) return conclude(view, endAll(view, deletion), deletion.stages);
   const conflict = planNames(view) ?? planUnborn(view);
-  if (conflict) return conclude(view, alone(view, conflict));
+  if (conflict) return conclude(view, setAside(view, conflict));
 
   const course = chooseCourse(view, findRepair(view), findChanges(view));
   const { decision } = course;
@@ -118,8 +119,7 @@ function findChanges(view: PlanView): Decision[] {
   return [...changes.map((plan) => plan(view)).filter((decision) => decision !== undefined), ...told];
 }
 
-/** Beside the queue of operations: the end of them all, or what keeps any from beginning. */
-function alone({ snapshot }: PlanView, decision: Decision): Course {
+function endAll({ snapshot }: PlanView, decision: Decision): Course {
   return { decision, pending: [], cancelled: readCancellations(snapshot, []), isNew: false, ended: [] };
 }
 
@@ -178,5 +178,7 @@ function nextRetries({ refused }: Found): number[] {
 function nextLook(view: PlanView, { decision, hold }: Course): number {
   const renewal = nextRenewal(view) ?? FRESH_MS;
   const atRest = view.snapshot.pods.some(isContradicted) ? CONTRADICTED_MS : FRESH_MS;
-  return Math.min(decision ? (decision.wakeAfterMs ?? BACKSTOP_MS) : atRest, hold?.wakeAfterMs ?? FRESH_MS, renewal);
+  const restart = (findRestartToCome(view.snapshot) ?? Infinity) - view.snapshot.now;
+  const waits = [hold?.wakeAfterMs ?? FRESH_MS, renewal, restart];
+  return Math.min(decision ? (decision.wakeAfterMs ?? BACKSTOP_MS) : atRest, ...waits);
 }

@@ -77,6 +77,12 @@ export function chooseCourse(view: PlanView, repair: Decision | undefined, chang
   return { ...base, pending, ended, ...heedDeadline(view, chosen, { orchestration: step, own, cancelled }) };
 }
 
+/** Nothing at all is done, repairs neither: what has begun goes on under its id when that is over. */
+export function setAside({ snapshot }: PlanView, decision: Decision): Course {
+  const pending = recallBegun(snapshot).map((each) => describeWaiting(each, decision.message));
+  return { decision, pending, cancelled: readCancellations(snapshot, []), isNew: false, ended: [] };
+}
+
 /** What would begin. */
 function listNext(asked: readonly Decision[], repairKind: OrchestrationKind): Target[] {
   return [...asked.flatMap((decision) => decision.kind ?? []), repairKind].map((kind) => ({ kind }));

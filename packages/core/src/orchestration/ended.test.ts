@@ -56,6 +56,7 @@ describe('an operation ends', () => {
 
   it('as failed when the pods of the spec failed, and are back', () => {
     const cluster = withBrokenImage();
+    cluster.annotate('allowUnknownVersion');
     cluster.change({ valkeyImage: image('9.9') });
     expect(pass(cluster, 200)).toMatchObject([{ kind: 'Upgrade', outcome: 'Failed' }]);
     expect(lastStep(cluster)).toMatchObject({ kind: 'Upgrade', outcome: 'RolledBack' });
@@ -77,9 +78,20 @@ describe('an operation ends', () => {
 
   it('as failed when it was a ValkeyUpgrade that went back', () => {
     const cluster = withBrokenImage();
+    cluster.annotate('allowUnknownVersion');
     askFor(cluster, 'up', { targetVersion: '9.9' });
     expect(pass(cluster, 200)).toMatchObject([{ kind: 'Upgrade', outcome: 'Failed' }]);
     expect(lastStep(cluster)).toMatchObject({ kind: 'Upgrade', outcome: 'RolledBack' });
+  });
+
+  it('as failed when its image shows on a pod of its own that no pod can be made of it', () => {
+    const cluster = withBrokenImage();
+    cluster.change({ valkeyImage: image('9.9') });
+    expect(pass(cluster, 100)).toMatchObject([{ kind: 'Upgrade', outcome: 'Failed' }]);
+    const plan = cluster.reconcile(checkPlan(cluster));
+    expect(plan.status).toMatchObject({ phase: 'Running', pendingOrchestrations: [{ kind: 'Upgrade' }] });
+    expect(plan.status.orchestration).toBeUndefined();
+    expect(condition(plan, 'Degraded')).toMatchObject({ status: 'True', reason: 'ImageUnavailable' });
   });
 
   it('as cancelled when the spec asks for another size before it has come about', () => {

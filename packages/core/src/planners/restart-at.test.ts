@@ -24,6 +24,21 @@ describe('a restart that is asked for', () => {
     expect(condition(settle(cluster, 10), 'Degraded')).toMatchObject({ status: 'False' });
   });
 
+  it('at a moment that is yet to come is told until then, and begun when it has come', () => {
+    const cluster = bear();
+    const before = cluster.pods.map(({ uid }) => uid);
+    cluster.annotate('restartAt', new Date(cluster.now + 30_000).toISOString());
+    const plan = settle(cluster, 10);
+    expect(plan).toMatchObject({ stages: [], wakeAfterMs: 30_000 });
+    expect(condition(plan, 'Progressing')).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(/restarted from 2023-11-14T22:13:\d\dZ on/),
+    });
+    cluster.now += 30_000;
+    settle(cluster);
+    expect(cluster.pods.filter(({ uid }) => before.includes(uid))).toEqual([]);
+  });
+
   it.each(['2023-11-14T22:14:30Z', '2023-11-14T22:14Z', '2023-11-14T23:14:30.5+01:00'])('at "%s" is begun', (text) => {
     const cluster = bear();
     const before = cluster.pods.map(({ uid }) => uid);

@@ -1,4 +1,5 @@
 import { annotations, type ValkeyCluster } from '@valkey-operator/api';
+import type { ClusterSnapshot } from '../snapshot.ts';
 
 /** As Kubernetes writes times. Without a zone it would be another moment on each machine. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
@@ -13,4 +14,10 @@ export function readRestartAt(cluster: ValkeyCluster): number | undefined {
   const text = restartAtOf(cluster) ?? '';
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
+}
+
+/** The moment, as long as it is yet to come. */
+export function findRestartToCome({ cluster, now }: Pick<ClusterSnapshot, 'cluster' | 'now'>): number | undefined {
+  const time = readRestartAt(cluster);
+  return time !== undefined && time > now ? time : undefined;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@valkey-operator/api';
+import { annotations, labels, type Phase, ports, reasons, type ValkeyClusterSummary } from '@valkey-operator/api';
 import { compareVersions, formatVersion, parseVersion, SLOT_COUNT } from '@valkey-operator/valkey';
 import { selectorLabels } from '../builders/metadata.ts';
 import type { Decision, PlanView } from '../decision.ts';
@@ -9,6 +9,8 @@ import { isChange } from '../orchestration/begun.ts';
 import { explainUnheededCancel } from '../orchestration/unheeded-cancel.ts';
 import type { Drift } from '../drift.ts';
 import { describeAwaitedMemory } from '../roll/more-memory.ts';
+import { findRestartToCome } from '../roll/restart-at.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
 import { describeDrift } from './drift-condition.ts';
 import type { Finding, Health } from './health.ts';
@@ -107,7 +109,13 @@ function describeProgress(
     return { status: false, reason, message: why + describeAwaitedMemory(view) };
   }
   if (standing) return { status: false, ...standing };
-  return { status: false, reason: 'Healthy', message: 'The cluster is as the spec asks; there is nothing to do.' };
+  return { status: false, reason: 'Healthy', message: `The cluster is as the spec asks; ${describeRest(snapshot)}.` };
+}
+
+function describeRest(snapshot: ClusterSnapshot): string {
+  const restart = findRestartToCome(snapshot);
+  if (restart === undefined) return 'there is nothing to do';
+  return `its pods are restarted from ${formatTime(restart)} on (annotation ${annotations.restartAt})`;
 }
 
 /** Beside whatever goes on: it changes nothing of that. */
