@@ -88,6 +88,13 @@ describe('a ValkeyUpgrade on a paused cluster', () => {
     expect(plan).toMatchObject({ podsTouched: 6, blockedBy: [expect.stringContaining('not newer than 9.1')] });
   });
 
+  it('is one of many that are refused: the plan names as many blocks as there is room for', () => {
+    const cluster = bear();
+    for (let minor = 0; minor < 20; minor += 1) askFor(cluster, `7.${minor}`);
+    expect(forecast(cluster.snapshot()).blockedBy.length).toBeGreaterThan(16);
+    expect(planAhead(cluster.snapshot()).status.plan?.blockedBy).toHaveLength(16);
+  });
+
   it('that is over is no part of the next plan', () => {
     const cluster = bear({ spec: { valkeyImage: image('8.1') } });
     askFor(cluster, '8.0');

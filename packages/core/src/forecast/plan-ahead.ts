@@ -9,6 +9,7 @@ import { forecastInSteps, runToEnd, type Steps } from './forecast.ts';
 
 /** What the schema of the status has room for. */
 const MAX_STEPS = 128;
+const MAX_BLOCKS = 16;
 /** The forecast of a larger one takes more work than it is worth, and steps that are too long; whoever wants it can call it. */
 const MAX_PODS = 100;
 
@@ -49,6 +50,6 @@ export function* foreseeInSteps(snapshot: ClusterSnapshot): Steps<StatusPlan> {
     keysMoved,
     disruptive,
     basis: findBasis(snapshot),
-    ...(blockedBy.length > 0 && { blockedBy: blockedBy.map((block) => block.slice(0, 1024)) }),
+    ...(blockedBy.length > 0 && { blockedBy: blockedBy.slice(0, MAX_BLOCKS).map((block) => block.slice(0, 1024)) }),
   };
 }
