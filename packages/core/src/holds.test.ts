@@ -345,6 +345,17 @@ describe('a pod that cannot work', () => {
       { waiting: { container: 'valkey', reason: 'CrashLoopBackOff', message: 'back-off' } },
     ],
     [
+      'ImageUnavailable',
+      'image has non-numeric user',
+      {
+        waiting: {
+          container: 'valkey',
+          reason: 'CreateContainerConfigError',
+          message: 'container has runAsNonRoot and image has non-numeric user (valkey)',
+        },
+      },
+    ],
+    [
       'ConfigRejected',
       'maxmemory-policy "as-you-like"',
       {

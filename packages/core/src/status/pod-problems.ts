@@ -28,7 +28,13 @@ const PULL_FAILURES = [
   'ErrImageNeverPull',
   'RegistryUnavailable',
 ];
-const START_FAILURES = ['CrashLoopBackOff', 'CreateContainerError', 'RunContainerError', 'StartError'];
+const START_FAILURES = [
+  'CrashLoopBackOff',
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+  'StartError',
+];
 /** A pod that has just been scheduled has not been heard yet, and nothing is wrong with that. */
 const FIRST_WORD_MS = 60_000;
 
