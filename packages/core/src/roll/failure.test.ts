@@ -1,9 +1,10 @@
 import type { ValkeyUpgrade } from '@valkey-operator/api';
 import { describe, expect, it } from 'vitest';
+import { formatImage } from '../builders/template-parts.ts';
 import { planCluster } from '../plan.ts';
 import type { ClusterSnapshot, NodeView, PodView } from '../snapshot.ts';
-import { bear } from '../testing/settle.ts';
-import { askFor } from '../testing/upgrades.ts';
+import { bear, condition, settle } from '../testing/settle.ts';
+import { askFor, pass, versions } from '../testing/upgrades.ts';
 
 const MINUTE_MS = 60_000;
 const image = (tag: string) => ({ name: 'docker.io/valkey/valkey', tag, pullPolicy: 'IfNotPresent' }) as const;
@@ -177,5 +178,20 @@ describe('a pod of the new template that was well', () => {
       ({ process }) => ({ cluster: undefined, process: { ...process, state: 'gated', gate } }) as never,
     );
     expect(whyGivenUp(held)).toBeUndefined();
+  });
+});
+
+describe('a restart that is asked for while the first pod of a roll does not start', () => {
+  it('waits until the roll was given up for that pod', () => {
+    const cluster = bear({ spec: { valkeyImage: image('8.1') } });
+    cluster.brokenImages.add(formatImage(image('9.1-typo')));
+    cluster.change({ valkeyImage: image('9.1-typo') });
+    pass(cluster, 4);
+    expect(cluster.pods.filter(({ broken }) => broken)).toHaveLength(1);
+    const restartAt = cluster.now;
+    cluster.annotate('restartAt', new Date(restartAt).toISOString());
+    expect(condition(settle(cluster, 200), 'Ready')).toMatchObject({ status: 'True' });
+    expect(versions(cluster)).toEqual(['8.1']);
+    expect(cluster.pods.every(({ createdAt }) => createdAt >= restartAt)).toBe(true);
   });
 });

@@ -32,7 +32,8 @@ export interface RollFailure {
 export function findFailure(view: PlanView): RollFailure | undefined {
   const { roll } = view;
   if (!roll.begun || roll.changes.length === 0) return undefined;
-  const old = new Set(roll.outdated.map(({ pod }) => pod));
+  // Whoever is only to be restarted once more is of the new template all the same.
+  const old = new Set(roll.outdated.flatMap(({ pod, changes }) => (changes.length > 0 ? [pod] : [])));
   for (const pod of view.snapshot.pods) {
     const seen = old.has(pod) ? undefined : judge(pod, view);
     if (seen) return { pod, seen };
