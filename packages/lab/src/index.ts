@@ -10,6 +10,7 @@ export {
 } from './cluster/faults.ts';
 export { startNode, stopNode } from './cluster/node-power.ts';
 export { Lab } from './cluster/lab.ts';
+export { tagImage } from './cluster/node-images.ts';
 export { listLabs } from './cluster/lab-record.ts';
 export { addNode } from './cluster/make-node.ts';
 export { removeLab } from './cluster/remove-lab.ts';
