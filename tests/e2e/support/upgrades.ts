@@ -9,9 +9,10 @@ export async function askForUpgrade(
   name: string,
   target: string | { name: string; tag: string },
   whom = own,
+  patience: Pick<Partial<ValkeyUpgrade['spec']>, 'podReadyTimeout'> = {},
 ): Promise<void> {
   const wish = typeof target === 'string' ? { targetVersion: target } : { image: target };
-  const spec = { clusterRef: { name: whom }, ...wish };
+  const spec = { clusterRef: { name: whom }, ...wish, ...patience };
   await lab.apply(JSON.stringify({ apiVersion, kind: 'ValkeyUpgrade', metadata: { name, namespace }, spec }));
 }
 
