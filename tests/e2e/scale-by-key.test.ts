@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Pod, pods } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
-import { expectArray, expectText, keySlot, type SlotSet } from '@valkey-operator/valkey';
+import { expectArray, expectText, keySlot, planSlotMoves, type SlotSet } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { signalPodProcess } from '../support/pod-processes.ts';
 import { deleteKeys, findKeys, layIn, nameKeys, setKeys } from '../support/stock.ts';
@@ -10,12 +10,15 @@ import { underLoad } from '../support/under-load.ts';
 import { VALKEY } from './support/data-directory.ts';
 import { callFunction, loadFunction } from './support/functions.ts';
 import { describeSlots, evenly, POLL, startFrom, waitForShards } from './support/shards.ts';
+import { watchStory } from './support/watch-story.ts';
 
 /** Shards come and go under load (C2), whatever happens meanwhile: slots move key by key. */
 const namespace = 'scale-by-key';
 /** From a primary that falls silent to its successor, and time for clients to hear of it. */
 const FAILOVER_MS = 25_000;
 const STOCK = 20_000;
+/** From 32 MiB on a key moves alone. */
+const LARGE_BYTES = 33 * 1024 * 1024;
 const lab = Lab.open(inject('lab'));
 const { client } = await lab.api();
 const operator = { namespace: 'valkey-system', labelSelector: 'app.kubernetes.io/name=valkey-operator' };
@@ -174,7 +177,43 @@ describe('on Valkey 8.1', () => {
     await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(3, STOCK));
     expect(gapMs).toBeLessThan(FAILOVER_MS + 2 * noiseMs);
   });
+
+  test('3 shards become 4, and people are told how far the slots are, and of a large key by name', async () => {
+    await startFrom(cluster, 3);
+    const large = await setLargeKeyThatMoves(cluster);
+    const scale = () => underLoad(cluster, { fault: () => cluster.scaleTo(4), heal: () => waitForShards(cluster, 4) });
+    const story = await watchStory(cluster, scale, '.status.orchestration.message');
+    await expect.poll(() => describeSlots(cluster), POLL).toEqual(evenly(4, STOCK));
+    const told = readProgress(story);
+    expect(new Set(told.map(({ slots }) => slots)).size).toBeGreaterThan(2);
+    expect(told.at(-1)!.slots).toBeLessThan(told[0]!.slots);
+    expect(told.at(-1)!.keys).toBeLessThan(told[0]!.keys);
+    expect(told.some(({ seconds }) => seconds > 0)).toBe(true);
+    const events = (await cluster.events()).map(({ message }) => message);
+    expect(events).toContainEqual(expect.stringMatching(`^Slots move from eight-\\d: the key "${large}" has \\d+ MiB`));
+    expect(await call((await ownerOf(cluster, keySlot(large))).ip, ['STRLEN', large])).toBe(LARGE_BYTES);
+  });
 });
+
+/** In a slot that has to go to a fourth shard. */
+async function setLargeKeyThatMoves(cluster: TestCluster): Promise<string> {
+  const owners = new Map((await cluster.primaries()).map(({ self }) => [self.id, self.slots]));
+  const moves = planSlotMoves(owners, [...owners.keys(), 'newcomer']);
+  const key = nameKeys('large:', 1000).find((name) => moves.some(({ slots }) => slots.has(keySlot(name))))!;
+  await call((await ownerOf(cluster, keySlot(key))).ip, ['SET', key, randomBytes(LARGE_BYTES)]);
+  return key;
+}
+
+/** What the status said one after the other while slots moved. */
+function readProgress(story: string): { slots: number; keys: number; seconds: number }[] {
+  const text =
+    /^(\d+) slots with some (\d+) keys are left to move from eight-.* to eight-\d(?:, which takes about (\d+) s)?\.$/gm;
+  return [...story.matchAll(text)].map(([, slots, keys, seconds = 0]) => ({
+    slots: Number(slots),
+    keys: Number(keys),
+    seconds: Number(seconds),
+  }));
+}
 
 async function ownerOf(cluster: TestCluster, slot: number): Promise<Member> {
   return (await cluster.primaries()).find(({ self }) => self.slots.has(slot))!;
