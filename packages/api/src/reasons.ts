@@ -58,6 +58,9 @@ export const reasons = {
   DataDoesNotFit: warning('Fewer shards or less memory are wanted than the data needs; nothing was changed.'),
   DataWouldBeLost: warning('A change would lose data of shards that have no replica; nothing was changed.'),
   ImageUnavailable: warning('An image cannot be pulled, or is no Valkey.'),
+  ExporterUnavailable: warning(
+    'The exporter of a pod does not run: its metrics are missing. Its Valkey is not touched.',
+  ),
   Unschedulable: warning('No node fits a pod; the message repeats the scheduler.'),
   ConfigRejected: warning('Valkey refused a setting; the old value stays in effect.'),
   ChildRefused: warning('The API server refuses an object of the cluster; the message repeats it. All else goes on.'),

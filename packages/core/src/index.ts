@@ -5,6 +5,7 @@
 export type * from './actions.ts';
 export { buildChildren } from './builders/children.ts';
 export { podCount, type ChildrenInput } from './builders/children-input.ts';
+export { EXPORTER } from './builders/exporter.ts';
 export { childMetadata } from './builders/metadata.ts';
 export { childNames } from './builders/names.ts';
 export { TOKEN_AUDIENCE } from './builders/pod-template.ts';

@@ -36,6 +36,7 @@ import { deriveRoll } from './roll/roll.ts';
 import { findAwaited } from './shard-roles.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 import { describeDetail } from './status/detail.ts';
+import { findExporterProblem } from './status/exporter.ts';
 import { assessHealth, assessToldHealth } from './status/health.ts';
 import { describeHostNamesOnly } from './status/host-names-only.ts';
 import { findNodeDrift } from './status/node-drift.ts';
@@ -142,7 +143,8 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], f
   const isFormedNow = !view.topology.formed && health.servedSlots === SLOT_COUNT;
   const { drifts } = found;
   const standing = describeRefused(found.refused) ?? describeHostNamesOnly(view.snapshot);
-  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts, standing });
+  const exporter = findExporterProblem(view);
+  const status = summarize(view, { health, problems: findPodProblems(view), course, drifts, standing, exporter });
   return {
     stages: stages.filter((stage) => stage.length > 0),
     status,
@@ -161,6 +163,7 @@ function conclude(view: PlanView, course: Course, stages: Plan['stages'] = [], f
       ...tellStory(view, course),
       ...(decision?.events ?? []),
       ...(standing ? [standing] : []),
+      ...(exporter ? [exporter] : []),
       ...(decision?.held ? [{ reason: decision.reason, message: decision.message }] : []),
       ...(isFormedNow ? [{ reason: 'ClusterFormed', message: `All ${SLOT_COUNT} slots are served.` } as const] : []),
     ],

@@ -106,6 +106,7 @@ export interface PodView {
   readonly kubernetesNode?: string;
   readonly zone?: string;
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+  /** By the word of its kubelet, whatever its exporter does. */
   readonly ready: boolean;
   /** When it became ready, or ceased to be: Kubernetes remembers that, whoever reads it. Undefined until a kubelet has said so. */
   readonly readyChangedAt?: number;
@@ -116,14 +117,10 @@ export interface PodView {
   readonly finalizers: readonly string[];
   /** Why it is not scheduled, in the scheduler's words. */
   readonly unschedulable?: string;
-  /** Why a container waits: ImagePullBackOff, CrashLoopBackOff, CreateContainerConfigError, ... */
-  readonly waiting?: {
-    readonly container: string;
-    readonly reason: string;
-    readonly message: string;
-    /** The end of what it printed before it ended last. */
-    readonly lastWords?: string;
-  };
+  /** Why Valkey or the sidecar waits. */
+  readonly waiting?: WaitingContainer;
+  /** None in a pod that was made without one. */
+  readonly exporter?: ExporterView;
   /** It was promised other resources, and its kubelet has yet to give them. */
   readonly resizing?: boolean;
   /** Why other resources cannot be given to it where it is, in the kubelet's words. */
@@ -131,6 +128,27 @@ export interface PodView {
   readonly valkeyRestarts: number;
   /** What its sidecar said last; undefined when it has not been heard since the pod was made. */
   readonly report?: NodeView;
+}
+
+export interface WaitingContainer {
+  readonly container: string;
+  /** ImagePullBackOff, CrashLoopBackOff, CreateContainerConfigError, ... */
+  readonly reason: string;
+  readonly message: string;
+  /** The end of what it printed before it ended last. */
+  readonly lastWords?: string;
+}
+
+/** Kept apart from the rest of its pod: no decision on a Valkey is made because of it. */
+export interface ExporterView {
+  /** It has said that it is up, and runs. */
+  readonly ready: boolean;
+  readonly restarts: number;
+  /** When it was started last, by the clock of its Kubernetes node. */
+  readonly startedAt?: number;
+  /** Since when the pod as a whole is not ready. */
+  readonly unreadySince?: number;
+  readonly waiting?: WaitingContainer;
 }
 
 /** The digest of a sidecar's report that decisions are made on (rpc NodeReport, in plain values). */

@@ -32,7 +32,10 @@ export const aclStatus = object('Users of Valkey.', {
   ).optional(),
 });
 
-export const exporterStatus = object('The Prometheus exporter.', {
-  enabled: flag('Whether it runs.'),
-  metricsEndpoint: text('Where its metrics are.', { max: 512 }).optional(),
+export const exporterStatus = object('The Prometheus exporter; none while pods are made without it.', {
+  enabled: flag('Whether pods are made with it.'),
+  pods: text('Pods in which it runs, of all: 6/6.', { max: 16 }).optional(),
+  metricsEndpoint: text('Where its metrics are. The name has the address of every pod; each tells of its own Valkey.', {
+    max: 512,
+  }).optional(),
 });

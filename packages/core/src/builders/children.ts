@@ -87,9 +87,13 @@ function buildDisruptionBudget({ cluster, spec, replicas = podCount(spec), mayLa
   };
 }
 
-/** Clients reach the client port; the bus is for members only, the sidecar's ports for the operator and the kubelet. */
-function buildNetworkPolicy({ cluster, spec, operator }: ChildrenInput): ChildObject {
+/**
+ * Clients reach the client port; the bus is for members only, the sidecar's ports for the operator and the kubelet. Metrics are for
+ * whoever asks: where Prometheus runs is not known.
+ */
+function buildNetworkPolicy({ cluster, spec, operator, template = spec }: ChildrenInput): ChildObject {
   const { name } = cluster.metadata;
+  const { exporter } = template;
   const members = { podSelector: { matchLabels: selectorLabels(name) } };
   const operatorPods = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': operator.namespace } },
@@ -107,6 +111,7 @@ function buildNetworkPolicy({ cluster, spec, operator }: ChildrenInput): ChildOb
           ports: [
             { protocol: 'TCP', port: ports.valkey },
             { protocol: 'TCP', port: ports.sidecarHttp },
+            ...(exporter.enabled ? [{ protocol: 'TCP', port: exporter.port }] : []),
           ],
         },
         { from: [members], ports: [{ protocol: 'TCP', port: ports.valkeyBus }] },

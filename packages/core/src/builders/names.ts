@@ -5,6 +5,7 @@ export function childNames(cluster: string) {
     clientService: cluster,
     readService: `${cluster}-read`,
     externalService: (ordinal: number) => `${cluster}-${ordinal}-external`,
+    exporterService: `${cluster}-exporter`,
     headlessService: `${cluster}-headless`,
     configMap: `${cluster}-config`,
     disruptionBudget: cluster,

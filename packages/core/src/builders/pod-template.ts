@@ -1,7 +1,9 @@
 import { annotations, type EffectiveClusterSpec, labels, ports, type ValkeyCluster } from '@valkey-operator/api';
 import type { OperatorView } from '../snapshot.ts';
+import { exporterContainer } from './exporter.ts';
 import { selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
+import { RESTRICTED } from './restricted.ts';
 import { formatImage, formatParts, templateParts } from './template-parts.ts';
 
 export const TOKEN_AUDIENCE = 'valkey-operator';
@@ -15,12 +17,6 @@ export const GRACE_SECONDS = 60;
  */
 const MAKE_START_GATE =
   'find /run/valkey -maxdepth 0 -exec mkfifo -m 0660 /run/valkey/valkey.conf /run/valkey/valkey.conf.next ;'.split(' ');
-
-export const RESTRICTED = {
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ['ALL'] },
-};
 
 /** A pod of the cluster: the sidecar first and last, Valkey in between, which starts when the sidecar says so. */
 export function buildPodTemplate(cluster: ValkeyCluster, spec: EffectiveClusterSpec, operator: OperatorView) {
@@ -44,7 +40,7 @@ export function buildPodTemplate(cluster: ValkeyCluster, spec: EffectiveClusterS
       ...imagePullSecrets(spec),
       ...scheduling(spec, selector),
       initContainers: [sidecarContainer(cluster, spec, operator)],
-      containers: [valkeyContainer(spec)],
+      containers: [valkeyContainer(spec), ...(spec.exporter.enabled ? [exporterContainer(spec.exporter)] : [])],
       volumes: volumes(name, spec),
     },
   };
@@ -167,8 +163,9 @@ function scheduling(spec: EffectiveClusterSpec, selector: Record<string, string>
   };
 }
 
-export function imagePullSecrets({ valkeyImage, sidecarImage }: EffectiveClusterSpec) {
-  const names = [valkeyImage, sidecarImage].flatMap((image) => image.imagePullSecrets ?? []).map(({ name }) => name);
+export function imagePullSecrets({ valkeyImage, sidecarImage, exporter }: EffectiveClusterSpec) {
+  const images = [valkeyImage, sidecarImage, ...(exporter.enabled ? [exporter.image] : [])];
+  const names = images.flatMap((image) => image.imagePullSecrets ?? []).map(({ name }) => name);
   return names.length > 0 ? { imagePullSecrets: [...new Set(names)].map((name) => ({ name })) } : {};
 }
 

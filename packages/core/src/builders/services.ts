@@ -1,6 +1,7 @@
 import { labels, ports } from '@valkey-operator/api';
 import type { ChildObject } from '../snapshot.ts';
 import { type ChildrenInput, podCount } from './children-input.ts';
+import { EXPORTER } from './exporter.ts';
 import { childMetadata, selectorLabels } from './metadata.ts';
 import { childNames } from './names.ts';
 
@@ -12,6 +13,7 @@ export function buildServices(input: ChildrenInput): ChildObject[] {
     buildClientService(input),
     ...(read.enabled ? [buildReadService(input)] : []),
     ...(external.enabled ? buildExternalServices(input) : []),
+    ...buildExporterService(input),
   ];
 }
 
@@ -44,6 +46,24 @@ function buildReadService(input: ChildrenInput): ChildObject {
     selector: { ...selectorLabels(name), [labels.role]: 'replica' },
     ports: [port('valkey', ports.valkey)],
   });
+}
+
+/**
+ * The exporters that pods are made with at present. Its name has all their addresses, so that nothing but the name needs to be
+ * known to find them; while the port changes, each pod is found at its own.
+ */
+function buildExporterService(input: ChildrenInput): ChildObject[] {
+  const { enabled, port: number } = (input.template ?? input.spec).exporter;
+  if (!enabled) return [];
+  const { name } = input.cluster.metadata;
+  const service = buildService(input, childNames(name).exporterService, undefined, {
+    clusterIP: 'None',
+    publishNotReadyAddresses: true,
+    selector: selectorLabels(name),
+    ports: [{ ...port(EXPORTER, number), targetPort: EXPORTER }],
+  });
+  const { metadata } = service;
+  return [{ ...service, metadata: { ...metadata, labels: { ...metadata.labels, [labels.component]: EXPORTER } } }];
 }
 
 /**

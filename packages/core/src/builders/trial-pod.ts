@@ -2,7 +2,8 @@ import { annotations, type EffectiveClusterSpec, labels, managedBy, type ValkeyC
 import type { ChildObject } from '../snapshot.ts';
 import { childMetadata } from './metadata.ts';
 import { childNames } from './names.ts';
-import { imagePullSecrets, RESTRICTED } from './pod-template.ts';
+import { imagePullSecrets } from './pod-template.ts';
+import { RESTRICTED } from './restricted.ts';
 import type { NodeSettings } from './settings.ts';
 import { formatImage } from './template-parts.ts';
 

@@ -1,3 +1,4 @@
+import { builtInDefaults } from '@valkey-operator/api';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Plan } from '../actions.ts';
@@ -46,6 +47,16 @@ describe('a forecast', () => {
       }),
       { numRuns: 10 },
     );
+  });
+
+  it('of an exporter that comes names its Service and each pod, and is what then happens', () => {
+    const cluster = bear();
+    cluster.change({ exporter: { ...builtInDefaults.exporter, enabled: true } });
+    const { steps, pods, kinds, disruptive } = forecast(cluster.snapshot());
+    expect({ kinds, disruptive }).toEqual({ kinds: ['Reconfigure'], disruptive: true });
+    expect(pods).toEqual(cluster.pods.map(({ name }) => name));
+    expect(steps).toContain('Create Service demo-exporter');
+    expect(steps).toEqual(undergo(cluster));
   });
 
   it('of a restart names each pod once and the failovers it takes, and is what then happens', () => {

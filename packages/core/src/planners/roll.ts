@@ -1,6 +1,7 @@
 import type { Action } from '../actions.ts';
 import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { Decision, PlanView, Step } from '../decision.ts';
+import { awaitExporters } from '../roll/exporter-gate.ts';
 import { rollPolicy } from '../roll/failure.ts';
 import { findSqueeze } from '../roll/less-memory.ts';
 import { describeGap, foreseeLoss, refuseGap } from '../roll/lone-shards.ts';
@@ -92,8 +93,8 @@ function replaceNext(view: PlanView, roll: Roll): Decision | undefined {
   const leaving = view.snapshot.pods.find(({ deletionTimestamp }) => deletionTimestamp !== undefined);
   if (leaving) return { reason: 'WaitingForPods', message: `Pod ${leaving.name} is going.` };
   if (!view.topology.allKnown) return UNHEARD;
-  const lagging = awaitReplicas(view);
-  if (lagging) return lagging;
+  const unready = awaitReplicas(view) ?? (leadsBack(roll) ? undefined : awaitExporters(view));
+  if (unready) return unready;
   const shard = chooseShard(view, roll);
   if (shard === undefined) return replaceStranger(roll);
   const isOtherValkey = roll.outdated.some(({ changes }) => changes.includes('valkey'));

@@ -3,7 +3,7 @@ import { parseDuration } from '@valkey-operator/api';
 import type { PlanView } from '../decision.ts';
 import type { NodeView, PodView } from '../snapshot.ts';
 import { isServing } from '../status/health.ts';
-import { findStuck } from '../status/pod-problems.ts';
+import { describeStuck, findStuck } from '../status/pod-problems.ts';
 import { isFresh, type Member } from '../topology.ts';
 import { upgradedImage } from '../upgrade/upgraded-image.ts';
 import { STUCK_MS } from './image-proof.ts';
@@ -48,7 +48,15 @@ function judge(pod: PodView, view: PlanView): string | undefined {
   const running = parseVersion(pod.report?.process.version ?? '');
   if (expected && running && compareReleaseLines(expected, running) !== 0)
     return `its Valkey says that it is ${formatVersion(running)}`;
-  return pod.report ? judgeReport(pod, pod.report, view) : judgeSilence(pod, view);
+  return judgeExporter(pod, view) ?? (pod.report ? judgeReport(pod, pod.report, view) : judgeSilence(pod, view));
+}
+
+/** Only where the exporter is what the roll is about is it a reason to go back: otherwise it would be the same before. */
+function judgeExporter({ exporter, createdAt }: PodView, { roll, snapshot }: PlanView): string | undefined {
+  const isChanged = roll.changes.some((part) => part === 'exporter' || part === 'exporterImage');
+  if (!exporter || exporter.ready || !isChanged) return undefined;
+  const isLasting = snapshot.now - (exporter.unreadySince ?? createdAt) > STUCK_MS;
+  return isLasting ? describeStuck(exporter.waiting) : undefined;
 }
 
 /** Whoever has not been heard yet may serve, and an operator that has just begun has heard nobody. */

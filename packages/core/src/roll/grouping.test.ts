@@ -1,4 +1,4 @@
-import type { EffectiveClusterSpec } from '@valkey-operator/api';
+import { builtInDefaults, type EffectiveClusterSpec } from '@valkey-operator/api';
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../actions.ts';
 import type { SimulatedCluster } from '../simulation/simulated-cluster.ts';
@@ -11,6 +11,7 @@ const valkey = { valkeyImage: image('9.1') };
 const sidecar = { sidecarImage: { name: 'example.com/sidecar', tag: '2', pullPolicy: 'IfNotPresent' } } as const;
 const place = { nodeSelector: { disk: 'fast' } };
 const resources = { resources: { requests: { memory: '2Gi' }, limits: { memory: '2Gi' } } };
+const exporter = { exporter: { ...builtInDefaults.exporter, enabled: true } };
 const atStart = { config: { 'tcp-backlog': '777' } };
 
 /** All pods that are taken away, in order, and what is said of the first. */
@@ -39,6 +40,12 @@ const changes: readonly (readonly [string, Partial<EffectiveClusterSpec>, readon
     'image, sidecar, place and resources',
     { ...valkey, ...sidecar, ...place, ...resources },
     ['8.1 to docker.io/valkey/valkey:9.1', 'to example.com/sidecar:2', 'its resources', WHERE],
+  ],
+  ['the exporter', exporter, ['with the exporter docker.io/oliver006/redis_exporter:v1.69.0']],
+  [
+    'sidecar, resources, place and exporter',
+    { ...sidecar, ...resources, ...place, ...exporter },
+    ['to example.com/sidecar:2', 'its resources', WHERE, 'with the exporter'],
   ],
   ['image, place and a setting for the start', { ...valkey, ...place, ...atStart }, ['valkey:9.1', WHERE]],
 ];

@@ -2,12 +2,14 @@ import { annotations, type EffectiveClusterSpec, type FailedRoll, type Orchestra
 import {
   changedParts,
   formatImage,
-  formatParts,
+  type ImageRef,
+  NO_EXPORTER,
   parseImage,
   parseParts,
   type TemplatePart,
   type TemplateParts,
   templateParts,
+  type WantedParts,
   withTemplateOf,
 } from '../builders/template-parts.ts';
 import type { buildPodTemplate } from '../builders/pod-template.ts';
@@ -17,6 +19,7 @@ import { previousDetail } from '../previous-detail.ts';
 import { readRestartAt } from './restart-at.ts';
 import { findWithdrawn } from '../orchestration/withdrawal.ts';
 import type { ChildObject, ClusterSnapshot, PodView } from '../snapshot.ts';
+import { describeExporterChange } from '../status/exporter.ts';
 
 type PodTemplate = ReturnType<typeof buildPodTemplate>;
 
@@ -61,23 +64,22 @@ export function deriveRoll(snapshot: ClusterSnapshot): Roll {
   const { cluster, spec, pods } = snapshot;
   const { failedRoll } = previousDetail(snapshot);
   const good = specBefore(snapshot);
-  const failed = failedRoll && isGivenUp(failedRoll, snapshot) ? failedRoll : undefined;
   const goodParts = templateParts(cluster, good);
+  const changesOf = (text: string | undefined, to: WantedParts) => changedParts(completeParts(text, goodParts, to), to);
+  const isSame = failedRoll && changesOf(failedRoll.template, templateParts(cluster, spec)).length === 0;
+  const failed = isSame && !isAskedAgain(failedRoll, snapshot) ? failedRoll : undefined;
   const stopped = findWithdrawn(snapshot);
   const asked = changedParts(goodParts, templateParts(cluster, spec));
   const withdrawn = isWithdrawn(stopped, asked);
   const target = failed || withdrawn ? good : spec;
   const wanted = templateParts(cluster, target);
-  // A pod of an operator that did not write it, or not all of it, is of the last good template.
-  const changesOf = (text: string | undefined, to = wanted) =>
-    changedParts({ ...goodParts, ...(text && parseParts(text)) }, to);
   const restartAt = restartTime(snapshot);
   const kept = settingsInEffect(snapshot)?.hash;
   const restartsFor = (pod: PodView) =>
     pod.report?.config.runningHash === kept && !stopped.has('Reconfigure') ? settingsToStart(pod) : [];
   const outdated = pods
     .map((pod): OutdatedPod & { isDue: boolean } => {
-      const changes = changesOf(pod.annotations[annotations.template]);
+      const changes = changesOf(pod.annotations[annotations.template], wanted);
       const isStuck = pod.resizePending !== undefined && changes.length === 0;
       const isGood = changesOf(pod.annotations[annotations.template], goodParts).length === 0;
       // Where it is of what was in effect, nothing depends on when its kubelet is done.
@@ -132,18 +134,24 @@ function isWithdrawn(stopped: ReadonlySet<OrchestrationKind>, asked: readonly Te
 
 /** What is different, for people. */
 export function describeChanges({ good, target, outdated }: Roll, changes: readonly TemplatePart[]): string {
-  const image = (part: 'valkeyImage' | 'sidecarImage') =>
-    `${formatImage(good[part])} to ${formatImage(target[part])}`.replace(/^(\S+) to \1$/, '$1');
+  const image = (pick: (spec: EffectiveClusterSpec) => ImageRef) =>
+    fromTo(formatImage(pick(good)), formatImage(pick(target)));
   const words: Record<TemplatePart, string> = {
-    valkey: image('valkeyImage'),
-    sidecar: image('sidecarImage'),
+    valkey: image(({ valkeyImage }) => valkeyImage),
+    sidecar: image(({ sidecarImage }) => sidecarImage),
     resources: 'its resources',
     placement: 'where it may run',
+    exporter: describeExporterChange(good.exporter, target.exporter),
+    exporterImage: `the exporter ${image(({ exporter }) => exporter.image)}`,
   };
   if (changes.length > 0 || outdated.length === 0) return changes.map((part) => words[part]).join(', ');
   const settings = [...new Set(outdated.flatMap(({ pod }) => settingsToStart(pod)))].toSorted();
   if (settings.length > 0) return `Valkey reads ${settings.join(', ')} only at its start`;
   return `a restart was asked for by ${annotations.restartAt}`;
+}
+
+function fromTo(from: string, to: string): string {
+  return from === to ? to : `${from} to ${to}`;
 }
 
 /** Settings that its Valkey has accepted and will have when it starts next. */
@@ -168,10 +176,18 @@ function restartTime({ cluster, now }: ClusterSnapshot): number | undefined {
   return time !== undefined && time <= now ? time : undefined;
 }
 
-/** Tried again when the spec changes, or when a person asks for a restart after it. */
-function isGivenUp({ template, at }: FailedRoll, snapshot: ClusterSnapshot): boolean {
-  const isSame = template === formatParts(templateParts(snapshot.cluster, snapshot.spec));
-  return isSame && !((restartTime(snapshot) ?? 0) > Date.parse(at));
+/**
+ * What an operator did not write, or not all of it, is of the last good template. Where that has an exporter though nothing is
+ * said of one, it was written before there were any: there is none to be taken away.
+ */
+function completeParts(text: string | undefined, goodParts: WantedParts, wanted: WantedParts): TemplateParts {
+  const without = wanted.exporter === NO_EXPORTER ? { exporter: NO_EXPORTER } : {};
+  return { ...goodParts, ...without, ...(text && parseParts(text)) };
+}
+
+/** By a person, with a restart after it. A spec that has changed is tried anyway. */
+function isAskedAgain({ at }: FailedRoll, snapshot: ClusterSnapshot): boolean {
+  return (restartTime(snapshot) ?? 0) > Date.parse(at);
 }
 
 function templateOf(statefulSet: ChildObject): string | undefined {
@@ -186,7 +202,9 @@ function isObserved({ metadata, status }: ChildObject & { status?: unknown }): b
   return generation === undefined || (observedGeneration ?? 0) >= generation;
 }
 
+const IMAGES: readonly TemplatePart[] = ['valkey', 'sidecar', 'exporterImage'];
+
 function kindOf(changes: readonly TemplatePart[], isForSettings: boolean): Roll['kind'] {
   if (changes.length === 0) return isForSettings ? 'Reconfigure' : 'Restart';
-  return changes.includes('valkey') || changes.includes('sidecar') ? 'Upgrade' : 'Reconfigure';
+  return changes.some((part) => IMAGES.includes(part)) ? 'Upgrade' : 'Reconfigure';
 }

@@ -3,6 +3,7 @@ import { SlotSet } from '@valkey-operator/valkey';
 import { settingsInEffect, settingsOfNode } from '../builders/settings.ts';
 import { parseImage } from '../builders/template-parts.ts';
 import type { ClusterSnapshot, NodeClusterView, NodeView, PodView } from '../snapshot.ts';
+import { describeStuck } from '../status/pod-problems.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 import { freshIdentity, type Line, type SimulatedNode } from './simulated-node.ts';
 import { listShares } from './shares.ts';
@@ -82,11 +83,17 @@ function modelPod(pod: PodView, snapshot: ClusterSnapshot) {
     annotations: { ...annotations },
     createdAt,
     resize,
+    exporter: modelExporter(pod),
     version: report?.process.version ?? '',
     ...modelSettings(pod, snapshot),
     process: isRunning ? 'running' : 'down',
     node: isRunning && report.cluster ? modelNode(report.cluster, pod, snapshot) : undefined,
   } as const;
+}
+
+/** One that has yet to come up will. */
+function modelExporter({ exporter }: PodView) {
+  return exporter && (describeStuck(exporter.waiting) === undefined ? 'running' : 'broken');
 }
 
 /** It has been told what is in effect; some of that may wait for its next start. */

@@ -286,7 +286,8 @@ export class SimulatedCluster {
     const { name: kubernetesNode = '', zone = '' } = home ?? {};
     const name = this.names.pod(ordinal);
     const { template } = (this.#statefulSet?.['spec'] ?? {}) as StatefulSetSpec;
-    const { image = '', resources } = template?.spec.containers[0] ?? {};
+    const [valkey, exporter] = template?.spec.containers ?? [];
+    const { image = '', resources } = valkey ?? {};
     const memory = memoryOf(resources);
     return {
       name,
@@ -309,6 +310,7 @@ export class SimulatedCluster {
       createdAt: this.now,
       readiness: { ready: false, changedAt: this.now },
       broken: this.brokenImages.has(image),
+      exporter: exporter && (this.brokenImages.has(exporter.image) ? 'broken' : 'running'),
       memory,
       resize: undefined,
       homeless: memory > this.nodeMemory,

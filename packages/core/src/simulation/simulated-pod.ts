@@ -1,6 +1,7 @@
 import { type EffectiveClusterSpec, parseQuantity } from '@valkey-operator/api';
+import { EXPORTER } from '../builders/exporter.ts';
 import { type NodeSettings, settingsOfNode } from '../builders/settings.ts';
-import type { NodeView, PodView } from '../snapshot.ts';
+import type { ExporterView, NodeView, PodView } from '../snapshot.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
 export interface SimulatedPod {
@@ -38,6 +39,8 @@ export interface SimulatedPod {
   readiness: { readonly ready: boolean; readonly changedAt: number };
   /** Its image cannot be pulled. */
   readonly broken: boolean;
+  /** None in a pod that was made without one. */
+  exporter: 'running' | 'broken' | undefined;
   /** Bytes that it asks its node for. */
   memory: number;
   /** What has become of its other resources, while it does not have them. */
@@ -77,6 +80,7 @@ export function viewPod(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'd
     finalizers: [],
     valkeyRestarts: 0,
     ...(waiting && { waiting }),
+    ...(pod.exporter && { exporter: viewExporter(pod, pod.exporter) }),
     ...(pod.homeless && { unschedulable: '0/3 nodes are available: 3 Insufficient memory' }),
     ...((pod.resize === 'told' || pod.resize === 'begun') && { resizing: true }),
     ...(pod.resize === 'pending' && { resizePending: "Node didn't have enough resource: memory" }),
@@ -92,6 +96,12 @@ function whyWaiting({ broken, image, process, lastWords }: SimulatedPod): PodVie
   if (broken) return { container: 'valkey', reason: 'ImagePullBackOff', message: `no image ${image}` };
   if (process !== 'down' || lastWords === undefined) return undefined;
   return { container: 'valkey', reason: 'CrashLoopBackOff', message: 'back-off', lastWords };
+}
+
+function viewExporter({ createdAt, homeless }: SimulatedPod, state: 'running' | 'broken'): ExporterView {
+  if (state === 'running' && !homeless) return { ready: true, restarts: 0, startedAt: createdAt };
+  const waiting = { container: EXPORTER, reason: 'ImagePullBackOff', message: 'no such image' };
+  return { ready: false, restarts: 0, unreadySince: createdAt, ...(state === 'broken' && { waiting }) };
 }
 
 function viewNode(pod: SimulatedPod, now: number, stock: Pick<NodeView, 'dataState' | 'memory'>): NodeView {

@@ -1,27 +1,31 @@
 import { classifySetting, nearestSetting, versionOfImageTag } from '@valkey-operator/valkey';
 import type { PlanView } from '../decision.ts';
-import type { ClusterSnapshot, PodView } from '../snapshot.ts';
+import type { ClusterSnapshot, PodView, WaitingContainer } from '../snapshot.ts';
 import { isFresh } from '../topology.ts';
 import type { Finding } from './health.ts';
 import { listNames } from './list-names.ts';
 import { formatTime } from './time.ts';
 
-type Check = (pod: PodView, snapshot: ClusterSnapshot) => Finding | undefined;
+export type Check = (pod: PodView, snapshot: ClusterSnapshot) => Finding | undefined;
 
 /** What keeps pods from working that a person can see to, worst first; one finding per kind, however many pods have it. */
 export function findPodProblems({ snapshot }: PlanView): Finding[] {
-  return [cannotPull, rejectsSettings, doesNotStart, isUnschedulable, isSilent].flatMap((check) => {
-    const affected = snapshot.pods
-      .map((pod) => ({ pod, finding: check(pod, snapshot) }))
-      .filter(({ finding }) => finding !== undefined);
-    const [first, ...others] = affected;
-    if (!first?.finding) return [];
-    const also = others.length > 0 ? ` The same holds for ${listNames(others.map(({ pod }) => pod.name))}.` : '';
-    return [{ ...first.finding, message: first.finding.message + also }];
-  });
+  const checks = [cannotPull, rejectsSettings, doesNotStart, isUnschedulable, isSilent];
+  return checks.flatMap((check) => gather(check, snapshot) ?? []);
 }
 
-const PULL_FAILURES = [
+/** One finding for all pods that have it. */
+export function gather(check: Check, snapshot: ClusterSnapshot): Finding | undefined {
+  const affected = snapshot.pods
+    .map((pod) => ({ pod, finding: check(pod, snapshot) }))
+    .filter(({ finding }) => finding !== undefined);
+  const [first, ...others] = affected;
+  if (!first?.finding) return undefined;
+  const also = others.length > 0 ? ` The same holds for ${listNames(others.map(({ pod }) => pod.name))}.` : '';
+  return { ...first.finding, message: first.finding.message + also };
+}
+
+export const PULL_FAILURES: readonly string[] = [
   'ErrImagePull',
   'ImagePullBackOff',
   'InvalidImageName',
@@ -90,8 +94,13 @@ export function findFatalSetting(lastWords = ''): string | undefined {
   return setting && `${setting} (${why})`;
 }
 
-/** Why a pod will not start as it is, in the words of the kubelet and of what it printed last. */
+/** Why a pod will not start as it is. Its exporter is no part of that. */
 export function findStuck({ waiting }: PodView): string | undefined {
+  return describeStuck(waiting);
+}
+
+/** Why a container does not start, in the words of the kubelet and of what it printed last. */
+export function describeStuck(waiting: WaitingContainer | undefined): string | undefined {
   if (!waiting || ![...PULL_FAILURES, ...START_FAILURES].includes(waiting.reason)) return undefined;
   const lastLine = waiting.lastWords?.split('\n').findLast((line) => /\w/.test(line));
   const words = [waiting.message, lastLine && `its last words were: ${lastLine}`].filter(Boolean).join('; ');

@@ -13,6 +13,7 @@ import { findRestartToCome } from '../roll/restart-at.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { type ConditionText, type ConditionTexts, writeConditions } from './conditions.ts';
 import { describeDrift } from './drift-condition.ts';
+import { describeExporter } from './exporter.ts';
 import type { Finding, Health } from './health.ts';
 import { isPaused, PAUSED } from './paused.ts';
 import { formatTime } from './time.ts';
@@ -27,6 +28,8 @@ export interface Situation {
   readonly drifts: readonly Drift[];
   /** What stays until a person does something, and holds up nothing: what the API server does not take, for instance. */
   readonly standing: Finding | undefined;
+  /** An exporter that does not run. */
+  readonly exporter: Finding | undefined;
 }
 
 /** The status of the cluster, as `kubectl get` and `kubectl describe` show it. */
@@ -54,6 +57,7 @@ export function summarize(view: PlanView, situation: Situation): ValkeyClusterSu
     ...(expiries.length > 0 && { certificateExpiry: formatTime(Math.min(...expiries)) }),
     ...(course.orchestration && { orchestration: course.orchestration }),
     ...describeCancelled(course),
+    ...describeExporter(view),
     ...(course.pending.length > 0 && { pendingOrchestrations: [...course.pending] }),
     conditions: writeConditions(snapshot, describeConditions(view, situation)),
   };
@@ -63,19 +67,20 @@ function describeCancelled({ cancelled: [last, ...before] }: Course) {
   return { ...(last && { cancelled: last }), ...(before.length > 0 && { cancelledBefore: before }) };
 }
 
-function describeConditions(view: PlanView, { health, problems, course, drifts, standing }: Situation): ConditionTexts {
+function describeConditions(view: PlanView, situation: Situation): ConditionTexts {
+  const { health, problems, course, drifts, standing, exporter } = situation;
   const { decision } = course;
   const { snapshot, topology } = view;
   const healthy: ConditionText = { status: true, reason: 'Healthy', message: describeHealth(view, health) };
   const held = decision?.held ? decision : undefined;
   const [worst = health.shortcomings[0]] = [held, ...problems, standing].filter((each) => each !== undefined);
   const isReady = health.shortcomings.length === 0;
-  const isBad = worst !== undefined && reasons[worst.reason].event === 'Warning';
+  const bad = [worst, exporter].find((each) => each && reasons[each.reason].event === 'Warning');
   return {
     Ready: isReady ? healthy : { status: false, ...explain(worst ?? health.shortcomings[0], decision) },
     Progressing: addUnheededCancel(view, course, describeProgress(view, course, standing)),
-    Degraded: isBad
-      ? { status: true, ...pick(worst) }
+    Degraded: bad
+      ? { status: true, ...pick(bad) }
       : { status: false, reason: 'Healthy', message: 'Nothing is lost or broken.' },
     SlotsAssigned: describeSlots(topology.formed, health),
     DriftDetected: describeDrift(snapshot, drifts),

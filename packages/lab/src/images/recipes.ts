@@ -130,7 +130,7 @@ function valkey(minor: string, source: PackageSource, aliases: string[] = []): I
 function exporter(version: string): ImageRecipe {
   return {
     name: 'exporter',
-    refs: () => [`docker.io/oliver006/redis_exporter:v${version}`],
+    refs: () => [version, version.replace(/[.]\d+$/, '')].map((tag) => `docker.io/oliver006/redis_exporter:v${tag}`),
     config: { user: '59000:59000', entrypoint: ['/redis_exporter'] },
     layers: (workshop) => [
       packageLayer(workshop, {

@@ -158,3 +158,62 @@ test.each([
 ])('the ordinal of %s is %i', (name, ordinal) => {
   expect(ordinalOf(name)).toBe(ordinal);
 });
+
+describe('a pod with an exporter', () => {
+  type Status = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+  const stopped = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } };
+  const started = { running: { startedAt: '1970-01-01T00:00:05Z' } };
+  const container = (name: string, rest: Partial<Status>): Status => ({
+    name,
+    restartCount: 0,
+    image: '',
+    imageID: '',
+    ready: false,
+    ...rest,
+  });
+  /** As the kubelet lists them: by name. */
+  const view = (exporter: Partial<Status>, valkey: Partial<Status>, ready = false) =>
+    viewPod(
+      aPod('demo-0', {
+        spec: { containers: [{ name: 'valkey' }, { name: 'exporter' }] },
+        status: {
+          conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '1970-01-01T00:00:07Z' }],
+          containerStatuses: [container('exporter', exporter), container('valkey', valkey)],
+        },
+      }),
+      { zones },
+    );
+
+  test('that runs is as ready as Kubernetes says', () => {
+    const well = { ready: true, state: started };
+    expect(view(well, well, true)).toMatchObject({
+      ready: true,
+      readyChangedAt: 7000,
+      exporter: { ready: true, restarts: 0, startedAt: 5000 },
+    });
+    // As of a Kubernetes node that is lost: its last word on the containers stays.
+    expect(view(well, well, false)).toMatchObject({ ready: false, readyChangedAt: 7000 });
+  });
+
+  test('that does not run is as ready as its Valkey, since that was started', () => {
+    const { exporter, ...pod } = view({ state: stopped, restartCount: 4 }, { ready: true, state: started });
+    expect(pod).toMatchObject({ ready: true, readyChangedAt: 5000 });
+    expect(pod.waiting).toBeUndefined();
+    const waiting = { container: 'exporter', reason: 'CrashLoopBackOff', message: 'back-off' };
+    expect(exporter).toEqual({ ready: false, restarts: 4, unreadySince: 7000, waiting });
+  });
+
+  test('hides nothing of what is wrong with its Valkey', () => {
+    const lastState = { terminated: { exitCode: 1, finishedAt: '1970-01-01T00:00:06Z', message: 'last words' } };
+    expect(view({ state: stopped }, { state: stopped, lastState })).toMatchObject({
+      ready: false,
+      readyChangedAt: 6000,
+      waiting: { container: 'valkey', reason: 'CrashLoopBackOff', lastWords: 'last words' },
+    });
+  });
+
+  test('that nobody has told of yet has one that does not run', () => {
+    const pod = aPod('demo-0', { spec: { containers: [{ name: 'valkey' }, { name: 'exporter' }] } });
+    expect(viewPod(pod, { zones })).toMatchObject({ ready: false, exporter: { ready: false, restarts: 0 } });
+  });
+});

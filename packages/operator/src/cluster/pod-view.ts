@@ -1,6 +1,9 @@
 import { parseQuantity } from '@valkey-operator/api';
-import type { NodeView, PodView } from '@valkey-operator/core';
+import { EXPORTER, type NodeView, type PodView } from '@valkey-operator/core';
 import type { Live, Pod } from '@valkey-operator/kube';
+
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+type WaitingContainer = NonNullable<PodView['waiting']>;
 
 /** A container that waits for these only waits for its turn. */
 const ORDINARY_WAITS = new Set(['PodInitializing', 'ContainerCreating']);
@@ -18,26 +21,25 @@ export function viewPod(pod: Live<Pod>, { zones, report, reportedIp }: PodFacts)
   const { metadata, spec, status } = pod;
   const { name, uid, creationTimestamp, deletionTimestamp, labels = {}, annotations = {}, finalizers = [] } = metadata;
   const kubernetesNode = spec?.nodeName;
-  const readiness = findCondition(pod, 'Ready');
   return {
     name,
     uid,
     ordinal: ordinalOf(name),
     phase: (status?.phase ?? 'Unknown') as PodView['phase'],
-    ready: readiness?.status === 'True',
     createdAt: Date.parse(creationTimestamp ?? ''),
     labels,
     annotations,
     finalizers,
-    valkeyRestarts: status?.containerStatuses?.find((container) => container.name === 'valkey')?.restartCount ?? 0,
+    valkeyRestarts: findContainer(pod, 'valkey')?.restartCount ?? 0,
+    ...viewReadiness(pod),
     ...withoutUndefined({
-      readyChangedAt: readiness?.lastTransitionTime ? Date.parse(readiness.lastTransitionTime) : undefined,
       ip: status?.podIP ?? reportedIp,
       kubernetesNode,
       zone: kubernetesNode === undefined ? undefined : zones.get(kubernetesNode),
       deletionTimestamp,
       unschedulable: whyUnschedulable(pod),
       waiting: findStuckContainer(pod),
+      exporter: viewExporter(pod),
       ...viewResize(pod),
       report,
     }),
@@ -99,12 +101,54 @@ function hasLessThanPromised({ spec, status }: Live<Pod>): boolean {
   return Object.entries(promised).some(([name, limit]) => amount(present[name]) < amount(limit));
 }
 
+/**
+ * Kubernetes knows only of the pod as a whole. Where that is not ready because its exporter is not, Valkey's container says how
+ * Valkey is, and when it was started last: what became of it before, the pod does not tell.
+ */
+function viewReadiness(pod: Live<Pod>): Pick<PodView, 'ready' | 'readyChangedAt'> {
+  const readiness = findCondition(pod, 'Ready');
+  const exporter = viewExporter(pod);
+  const valkey = findContainer(pod, 'valkey');
+  if (readiness?.status === 'True' || !valkey || exporter?.ready !== false)
+    return { ready: readiness?.status === 'True', ...withTime('readyChangedAt', readiness?.lastTransitionTime) };
+  const { state, lastState } = valkey;
+  const changedAt = state?.running?.startedAt ?? lastState?.terminated?.finishedAt ?? readiness?.lastTransitionTime;
+  return { ready: valkey.ready, ...withTime('readyChangedAt', changedAt) };
+}
+
+function viewExporter(pod: Live<Pod>): PodView['exporter'] {
+  if (!pod.spec?.containers.some(({ name }) => name === EXPORTER)) return undefined;
+  const container = findContainer(pod, EXPORTER);
+  const { ready = false, restartCount: restarts = 0, state } = container ?? {};
+  const waiting = container && viewWaiting(container);
+  return {
+    ready,
+    restarts,
+    ...withTime('startedAt', state?.running?.startedAt),
+    ...(ready ? {} : withTime('unreadySince', findCondition(pod, 'Ready')?.lastTransitionTime)),
+    ...(waiting && { waiting }),
+  };
+}
+
 function findStuckContainer({ status }: Live<Pod>): PodView['waiting'] {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  for (const { name: container, state, lastState } of containers) {
-    const { reason, message = '' } = state?.waiting ?? {};
-    const lastWords = lastState?.terminated?.message;
-    if (reason && !ORDINARY_WAITS.has(reason)) return { container, reason, message, ...(lastWords && { lastWords }) };
-  }
-  return undefined;
+  return containers
+    .filter(({ name }) => name !== EXPORTER)
+    .map(viewWaiting)
+    .find((waiting) => waiting !== undefined);
+}
+
+function viewWaiting({ name: container, state, lastState }: ContainerStatus): WaitingContainer | undefined {
+  const { reason, message = '' } = state?.waiting ?? {};
+  if (!reason || ORDINARY_WAITS.has(reason)) return undefined;
+  const lastWords = lastState?.terminated?.message;
+  return { container, reason, message, ...(lastWords && { lastWords }) };
+}
+
+function findContainer({ status }: Live<Pod>, name: string): ContainerStatus | undefined {
+  return status?.containerStatuses?.find((container) => container.name === name);
+}
+
+function withTime<K extends string>(key: K, time: string | undefined): { [_ in K]?: number } {
+  return (time ? { [key]: Date.parse(time) } : {}) as { [_ in K]?: number };
 }
