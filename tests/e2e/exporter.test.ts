@@ -1,8 +1,9 @@
 import { builtInDefaults, type ValkeyCluster } from '@valkey-operator/api';
 import type { Pod } from '@valkey-operator/kube';
 import { Lab } from '@valkey-operator/lab';
+import { expectText } from '@valkey-operator/valkey';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
+import { call, createRestrictedNamespace, TestCluster } from '../support/test-cluster.ts';
 import { underLoad } from '../support/under-load.ts';
 
 /** The exporter beside every Valkey (G5): what it tells, how it changes, and that a bad one harms nobody. */
@@ -28,18 +29,30 @@ async function metricsOf(ip: string, port: number): Promise<string> {
 
 /** Each pod as its exporter tells of it, and as its Valkey says itself. */
 async function compare(port: number): Promise<readonly [told: unknown, is: unknown]> {
-  const members = await cluster.members();
-  const told = members.map(async ({ ip }) => {
+  const seen = (await cluster.members()).map(async ({ ip, self }) => {
     const text = await metricsOf(ip, port);
-    const [, role] = /redis_instance_info\{[^}]*role="(\w+)"/.exec(text) ?? [];
-    return { up: /^redis_up (\d)/m.exec(text)?.[1], slots: /^redis_cluster_slots_ok (\d+)/m.exec(text)?.[1], role };
+    const info = expectText(await call(ip, ['INFO', 'server']));
+    const label = (name: string) => new RegExp(`redis_instance_info\\{.*${name}="(\\w[^"]*)"`).exec(text)?.[1];
+    const word = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+    return [
+      {
+        up: /^redis_up (\d)/m.exec(text)?.[1],
+        slots: /^redis_cluster_slots_ok (\d+)/m.exec(text)?.[1],
+        role: label('role'),
+        version: label('redis_version'),
+        run: label('run_id'),
+      },
+      {
+        up: '1',
+        slots: '16384',
+        role: self.role === 'primary' ? 'master' : 'slave',
+        version: word('redis_version'),
+        run: word('run_id'),
+      },
+    ] as const;
   });
-  const is = members.map(({ self }) => ({
-    up: '1',
-    slots: '16384',
-    role: self.role === 'primary' ? 'master' : 'slave',
-  }));
-  return [await Promise.all(told), is];
+  const pairs = await Promise.all(seen);
+  return [pairs.map(([told]) => told), pairs.map(([, is]) => is)];
 }
 
 async function endpoints(): Promise<string[]> {
@@ -80,18 +93,19 @@ describe('an exporter', () => {
     const before = await uids(cluster);
     const seen = new Set(before);
     const resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { memory: '512Mi' } };
+    const findOld = async () => {
+      const now = await uids(cluster);
+      for (const uid of now) seen.add(uid);
+      return now.filter((uid) => before.includes(uid));
+    };
     await underLoad(cluster, {
       fault: () => cluster.apply({ ...on({ ...tag('v1.69'), port: 9200 }), resources }),
       heal: async () => {
-        const findOld = async () => {
-          const now = await uids(cluster);
-          for (const uid of now) seen.add(uid);
-          return now.filter((uid) => before.includes(uid));
-        };
         await expect.poll(findOld, POLL).toEqual([]);
         await cluster.waitUntilAtRest();
       },
     });
+    expect(await findOld()).toEqual([]);
     expect(seen.size).toBe(2 * before.length);
     const images = (await cluster.pods()).map((pod) => exporterOf(pod)?.image);
     expect(new Set(images)).toEqual(new Set([`${builtInDefaults.exporter.image.name}:v1.69`]));
