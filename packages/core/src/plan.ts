@@ -8,6 +8,7 @@ import { writeLog } from './orchestration/log.ts';
 import { tellStory } from './orchestration/story.ts';
 import { planBirth } from './planners/birth.ts';
 import { planRefusedConfig, planSettingDrift } from './planners/config.ts';
+import { planDeadWindows } from './planners/dead-windows.ts';
 import { planDeletion } from './planners/deletion.ts';
 import { planFailover } from './planners/failover.ts';
 import { planForget } from './planners/forget.ts';
@@ -84,6 +85,7 @@ const remarks: readonly Planner[] = [
   planRefusedConfig,
   planRefusedImage,
   planRolledBack,
+  planDeadWindows,
   planUnreadableRestart,
   planUnreadablePause,
 ];
