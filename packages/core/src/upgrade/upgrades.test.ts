@@ -229,6 +229,22 @@ describe('a ValkeyUpgrade', () => {
     expect(versions(cluster)).toEqual(['9.1']);
   });
 
+  it('that is deleted while its image is proven leaves none behind that nobody can have', () => {
+    const cluster = bear(old);
+    cluster.brokenImages.add('docker.io/valkey/valkey:9.9');
+    askFor(cluster, 'slip', { targetVersion: '9.9' });
+    pass(cluster, 3);
+    cluster.upgrades.length = 0;
+    pass(cluster, 80);
+    expect(cluster.cluster.status?.pendingOrchestrations ?? []).toEqual([]);
+    expect(cluster.cluster.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Degraded', status: 'False' }),
+    );
+    const next = askFor(cluster, 'up', { targetVersion: '9.1' });
+    pass(cluster);
+    expect(next.status?.phase).toBe('Succeeded');
+  });
+
   it('gives way to an image that is written meanwhile', () => {
     const cluster = bear(old);
     const upgrade = askFor(cluster, 'to-nine', { targetVersion: '9.1' });

@@ -49,7 +49,9 @@ export function followUpgrades(view: PlanView, course: Course): UpgradesOutcome 
 function countingImage(view: PlanView): UpgradedImage | undefined {
   const kept = upgradedImage(view.snapshot);
   const upgrade = kept && view.snapshot.upgrades?.find(({ metadata }) => metadata.uid === kept.uid);
-  if (!kept || upgrade?.status?.phase !== 'Failed') return kept;
+  // Nobody is left to fail with an image that was refused on its trial.
+  const isAbandoned = kept?.by !== '' && upgrade === undefined && refuseImage(view) !== undefined;
+  if (!kept || (upgrade?.status?.phase !== 'Failed' && !isAbandoned)) return kept;
   const before = imageBefore(view, kept);
   return before === 'none' ? undefined : before;
 }
@@ -93,13 +95,18 @@ function start(view: PlanView, { orchestration, decision }: Course, upgrade: Val
   const [shortcoming] = assessHealth(view).shortcomings;
   const isChanging = orchestration !== undefined && isChange(orchestration.kind) && !decision?.held;
   const isBusy = isChanging || roll.outdated.length > 0 || roll.changes.length > 0;
-  const why = isPaused(snapshot) ? 'The cluster is paused.' : (shortcoming?.message ?? 'The cluster is being changed.');
+  const why = isPaused(snapshot) ? 'The cluster is paused.' : (shortcoming?.message ?? describeChange(decision));
   if (shortcoming || isBusy || isPaused(snapshot))
     return { news: { phase: 'Queued', reason: 'UpgradeQueued', message: `Waits until the cluster is well: ${why}` } };
   const { name: image, tag } = targetOf(view, upgrade);
   const { name: by, uid } = upgrade.metadata;
   const upgraded = { insteadOf: writtenImage(snapshot), name: image, tag, by, uid };
   return { news: { phase: 'Queued', reason: 'UpgradeQueued', message: 'Begins.' }, upgraded };
+}
+
+/** What nobody but a person can set right keeps it waiting too. */
+function describeChange(decision: Course['decision']): string {
+  return decision?.held ? decision.message : 'The cluster is being changed.';
 }
 
 function watchRunning(view: PlanView, course: Course, kept: UpgradedImage): Step {
