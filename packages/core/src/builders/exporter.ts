@@ -10,7 +10,7 @@ export const METRICS_PATH = '/metrics';
 
 /**
  * Tells what the Valkey of its pod says of itself, and looks at no keys. An ordinary container behind Valkey's: the kubelet
- * starts them in order, and pulls each image in its turn (ADR 25).
+ * starts them in order, and pulls each image in its turn (ADR 26).
  */
 export function exporterContainer({ image, port, resources }: EffectiveClusterSpec['exporter']) {
   const ask = { httpGet: { path: '/health', port: EXPORTER } };

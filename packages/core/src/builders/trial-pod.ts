@@ -10,9 +10,10 @@ import { formatImage } from './template-parts.ts';
 /** By the label component: a pod of the cluster that is no node of it. */
 export const TRIAL = 'trial';
 
-/** What a trial is of. Another one of the same pod would say the same. */
+/** What a trial is of. Another one of the same pod would say the same, or wait for the same. */
 export function nameTrial({ hash }: NodeSettings, { valkeyImage }: EffectiveClusterSpec): string {
-  return `${hash} ${formatImage(valkeyImage)}`;
+  const secrets = (valkeyImage.imagePullSecrets ?? []).map(({ name }) => name);
+  return [hash, formatImage(valkeyImage), ...secrets].join(' ');
 }
 
 /** Whether Valkey lives with settings. */

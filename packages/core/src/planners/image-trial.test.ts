@@ -105,6 +105,17 @@ describe('another image', () => {
     expect(versions(cluster)).toEqual(['8.2']);
   });
 
+  it('is asked again with other pull secrets', () => {
+    const { cluster } = hear({ createdAt: 0, message: 'container valkey does not start (ErrImagePull)' });
+    cluster.imageTrials.blind = true;
+    const { uid } = cluster.imageTrials.current!;
+    cluster.change({ valkeyImage: { ...image('9.1'), imagePullSecrets: [{ name: 'registry' }] } });
+    const { stages } = cluster.reconcile(checkPlan(cluster));
+    expect(stages.flat()).toContainEqual(expect.objectContaining({ type: 'DeleteChild', uid }));
+    settle(cluster, 300);
+    expect(versions(cluster)).toEqual(['9.1']);
+  });
+
   it('is asked again when the pod ended without a word', () => {
     const { cluster } = hear({ verdict: 'void' });
     settle(cluster, 300);

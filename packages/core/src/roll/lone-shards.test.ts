@@ -1,4 +1,5 @@
 import { builtInDefaults } from '@valkey-operator/api';
+import { SLOT_COUNT } from '@valkey-operator/valkey';
 import { describe, expect, it } from 'vitest';
 import { planCluster } from '../plan.ts';
 import type { PodView } from '../snapshot.ts';
@@ -58,6 +59,23 @@ describe('a shard that is alone', () => {
     const cluster = upgrade({ ...volume, ...spec });
     settle(cluster);
     expect(findReplaced(cluster)).toHaveLength(3);
+  });
+
+  it('is away for a while without a word of failure, unless it is lost', () => {
+    const cluster = upgrade({ ...volume, ...writing(true, true) });
+    cluster.slow.add(1);
+    const phases = () =>
+      Array.from({ length: 40 }, () => {
+        const { phase, slotsAssigned } = cluster.reconcile().status;
+        cluster.tick();
+        return `${phase} ${slotsAssigned === SLOT_COUNT ? 'whole' : 'with a gap'}`;
+      });
+    expect(new Set(phases())).toEqual(new Set(['Updating whole', 'Updating with a gap']));
+    cluster.slow.clear();
+    expect(phases().at(-1)).toBe('Running whole');
+    cluster.slow.add(0);
+    cluster.losePod(0);
+    expect(phases()).toContain('Failed with a gap');
   });
 
   it('is not replaced before its append-only file is written', () => {

@@ -143,12 +143,13 @@ function describeHealth({ topology: { shards } }: PlanView, { wantedPrimaries, w
   return `All ${SLOT_COUNT} slots are served by ${shards.length} primaries, each with ${replicas} in sync.`;
 }
 
-function choosePhase({ topology }: PlanView, { health, course }: Situation): Phase {
+function choosePhase({ topology, roll }: PlanView, { health, course }: Situation): Phase {
   const { decision, orchestration } = course;
   const isServed = health.servedSlots === SLOT_COUNT;
   if (decision?.held && !isServed) return 'Failed';
   if (topology.creating && health.shortcomings.length > 0) return 'Pending';
-  if (!isServed) return 'Failed';
+  // What a roll takes away for a moment is part of it; whatever else is not served is mended under another name.
+  if (!isServed) return orchestration?.kind === roll.kind ? 'Updating' : 'Failed';
   return orchestration && isChange(orchestration.kind) ? 'Updating' : 'Running';
 }
 
