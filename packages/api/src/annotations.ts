@@ -23,7 +23,7 @@ export const annotations = {
   allowGap: `${group}/allow-gap`,
   /** "true" on a cluster whose shards have neither replicas nor data on a volume: the data may go when their only pod is replaced. */
   allowDataLoss: `${group}/allow-data-loss`,
-  /** "true" on a cluster: an image whose tag names no version may be rolled out. */
+  /** "true" on a cluster: an image whose tag names no version, or that could not show what it is, may be rolled out. */
   allowUnknownVersion: `${group}/allow-unknown-version`,
   /** A person's word that missing primaries are gone for good, so that replicas may take over without a quorum. */
   forceTakeover: `${group}/force-takeover`,

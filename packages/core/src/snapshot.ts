@@ -42,6 +42,8 @@ export interface TrialView {
   readonly asked: string;
   /** `void`: it ended for another reason, such as a drained node, and has said nothing. */
   readonly verdict: 'unknown' | 'accepted' | 'refused' | 'void';
+  /** Its image cannot be had, or its container not made. */
+  readonly stuck?: boolean;
   /** Which Valkey the image holds, by its own word. */
   readonly version?: string;
   /** Why it was refused, in Valkey's words, or what it waits for. */

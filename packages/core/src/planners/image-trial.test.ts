@@ -52,7 +52,7 @@ describe('another image', () => {
     ['is another version than its tag says', { verdict: 'accepted', version: '8.0.1' }, /says that it is 8\.0\.1/],
     [
       'cannot be had for a while',
-      { createdAt: 0, message: 'container valkey does not start (ErrImagePull: no such host)' },
+      { createdAt: 0, stuck: true, message: 'container valkey does not start (ErrImagePull: no such host)' },
       /does not start \((ErrImagePull|ImagePullBackOff): no /,
     ],
   ])('that %s is not rolled out, and the condition says why', (_, words, why) => {
@@ -88,7 +88,7 @@ describe('another image', () => {
   });
 
   it('is rolled out as soon as it can be had after all', () => {
-    const { cluster } = hear({ createdAt: 0, message: 'container valkey does not start (ErrImagePull)' });
+    const { cluster } = hear({ createdAt: 0, stuck: true, message: 'container valkey does not start (ErrImagePull)' });
     settle(cluster, 300);
     expect(versions(cluster)).toEqual(['9.1']);
   });
@@ -105,8 +105,17 @@ describe('another image', () => {
     expect(versions(cluster)).toEqual(['8.2']);
   });
 
+  it('waits for room for the pod on which it shows what it is, however long that takes, and says so', () => {
+    const { cluster, before } = hear({ createdAt: 0, message: '0/3 nodes are available: 3 Insufficient cpu.' });
+    const { status } = cluster.reconcile(checkPlan(cluster));
+    expect(status.orchestration?.message).toMatch(/^Starts .*Insufficient cpu\. To do without, annotate/);
+    expect(uids(cluster)).toEqual(before);
+    settle(cluster, 300);
+    expect(versions(cluster)).toEqual(['9.1']);
+  });
+
   it('is asked again with other pull secrets', () => {
-    const { cluster } = hear({ createdAt: 0, message: 'container valkey does not start (ErrImagePull)' });
+    const { cluster } = hear({ createdAt: 0, stuck: true, message: 'container valkey does not start (ErrImagePull)' });
     cluster.imageTrials.blind = true;
     const { uid } = cluster.imageTrials.current!;
     cluster.change({ valkeyImage: { ...image('9.1'), imagePullSecrets: [{ name: 'registry' }] } });

@@ -39,9 +39,11 @@ export function refuseImage(view: PlanView): string | undefined {
   return `${asker} asks for ${formatImage(valkeyImage)}, but on a pod of its own, ${trial.name}, ${why}. The cluster keeps its image, and no pod was touched. Correct the image or its pull secrets.`;
 }
 
-function judge({ verdict, version, message, createdAt }: TrialView, tag: string, now: number): string | undefined {
+/** That no node has room for the pod says nothing of the image. */
+function judge(trial: TrialView, tag: string, now: number): string | undefined {
+  const { verdict, version, message, stuck, createdAt } = trial;
   if (verdict === 'refused') return `no Valkey comes of it: ${message}`;
-  if (verdict === 'unknown') return message && now - createdAt > STUCK_MS ? message : undefined;
+  if (verdict === 'unknown') return stuck && now - createdAt > STUCK_MS ? message : undefined;
   const [expected, told] = [versionOfImageTag(tag), parseVersion(version ?? '')];
   if (!expected || !told || compareReleaseLines(expected, told) === 0) return undefined;
   return `its Valkey says that it is ${formatVersion(told)}`;

@@ -40,7 +40,7 @@ export class SimulatedTrials {
     if (this.current?.verdict !== 'unknown') return;
     if (!this.blind && brokenImages.has(this.#image)) {
       const message = `container valkey does not start (ImagePullBackOff: no image ${this.#image})`;
-      this.current = { ...this.current, message };
+      this.current = { ...this.current, message, stuck: true };
       return;
     }
     const line = this.blind ? undefined : this.#lines.find((each) => fatalSettings.has(each));

@@ -15,9 +15,9 @@ function view(state: State, ready = false, phase = 'Running', hasProbe = true) {
   const pod = aPod('demo-trial', { status });
   pod.spec = { containers: [{ name: 'valkey', ...(hasProbe && { readinessProbe: {} }) }] };
   pod.metadata.annotations = { [annotations.applied]: 'hash image' };
-  const { verdict, message, asked, version } = viewTrial(pod);
+  const { verdict, message, asked, version, stuck } = viewTrial(pod);
   expect(asked).toBe('hash image');
-  return { verdict, message, ...(version !== undefined && { version }) };
+  return { verdict, message, ...(version !== undefined && { version }), ...(stuck && { stuck }) };
 }
 
 const ended = (exitCode: number, message?: string, reason = 'Error') =>
@@ -58,6 +58,7 @@ describe('settings on a Valkey of its own', () => {
     expect(view({ waiting: { reason: 'ImagePullBackOff', message: 'no such host' } }, false, 'Pending')).toEqual({
       verdict: 'unknown',
       message: 'container valkey does not start (ImagePullBackOff: no such host)',
+      stuck: true,
     });
   });
 });

@@ -23,8 +23,9 @@ export function viewTrial(pod: Live<Pod>): TrialView {
   if (ended) return { ...view, ...judgeEnd(ended) };
   if (pod.status?.phase === 'Failed') return { ...view, ...SAID_NOTHING };
   const { unschedulable, ...rest } = viewPod(pod, { zones: new Map() });
-  const message = unschedulable ?? findStuck(rest) ?? '';
-  return { ...view, verdict: hasSurvived(pod) ? 'accepted' : 'unknown', message };
+  const stuck = findStuck(rest);
+  const verdict = hasSurvived(pod) ? 'accepted' : 'unknown';
+  return { ...view, verdict, message: unschedulable ?? stuck ?? '', ...(stuck !== undefined && { stuck: true }) };
 }
 
 /** Without a probe, a container that has begun a moment ago is ready too. */
