@@ -56,7 +56,8 @@ beforeAll(async () => {
     ]),
   );
   const pods = ['near-0', 'far-0', 'third-0'];
-  await kubectl('wait', '--for=create', '--timeout=30s', ...pods.map((pod) => `pod/${pod}`));
+  // One by one: of several, kubectl waits for the first only, and of the others says that there are none.
+  for (const pod of pods) await kubectl('wait', '--for=create', '--timeout=30s', `pod/${pod}`);
   await becomesReady(...pods.map((pod) => `pod/${pod}`));
   for (const pod of pods) address[pod] = await field(`pod/${pod}`, '{.status.podIP}');
 });

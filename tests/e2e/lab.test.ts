@@ -26,7 +26,8 @@ describe.each(Object.entries(SIZES))('lab %s of %i nodes', (name, nodes) => {
         ...valkeyServer('leaver', { preStop: ['valkey-cli', '-h', 'witness', 'SET', 'last-words', 'bye'] }),
       ]),
     );
-    await lab.kubectl(['wait', '--for=create', '--timeout=30s', 'pod/witness-0', 'pod/keeper-0', 'pod/leaver-0']);
+    for (const pod of ['witness', 'keeper', 'leaver'])
+      await lab.kubectl(['wait', '--for=create', '--timeout=30s', `pod/${pod}-0`]);
     await ready('witness-0', 'keeper-0', 'leaver-0');
   });
 
