@@ -10,6 +10,7 @@ import { buildReport } from './report.ts';
 import type { SettingsInEffect } from './settings-in-effect.ts';
 import { shareNext } from './share-next.ts';
 import { significanceOf } from './significance.ts';
+import { asTold } from './slot-move/as-told.ts';
 import type { SlotMover } from './slot-move/slot-mover.ts';
 import type { SlotSearch } from './slot-search.ts';
 import type { StartGate } from './start-gate/start-gate.ts';
@@ -75,7 +76,7 @@ export class Reports implements ReportSource {
       view: watch.view,
       isStopping: isStopping(),
       facts: watch.facts,
-      move: mover.progress,
+      move: asTold(mover.progress, watch.facts),
       search: search.findings,
       config: { ...this.#options.settingsInEffect.report, renderedHash, message: configMessage },
       data: { disk, marker: memory.current.marker, freeBytes: free },

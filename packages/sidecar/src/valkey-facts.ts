@@ -18,6 +18,8 @@ import { asPrimary, discountStandIns, hideStandIns, isUnborn, listStandIns } fro
 /** What Valkey says of itself at one moment. */
 export interface ValkeyFacts {
   readonly at: Date;
+  /** By the clock of this process: whatever had happened by then is seen. */
+  readonly askedAt: number;
   readonly info: Info & { readonly server: ServerInfo };
   /** Not there while it loads its data. */
   readonly cluster: ClusterFacts | undefined;
@@ -43,6 +45,7 @@ export async function askValkey(
   connection: Connection,
   options: { readonly timeoutMs: number; readonly withMigrations: boolean; readonly readNodesConf?: NodesConfReader },
 ): Promise<ValkeyFacts> {
+  const askedAt = performance.now();
   const call = (...args: string[]) => connection.call(args, { timeoutMs: options.timeoutMs });
   const [text, cluster] = await Promise.all([
     call('INFO', 'server', 'memory', 'persistence', 'replication', 'keyspace'),
@@ -52,7 +55,7 @@ export async function askValkey(
   const { server, replication } = info;
   if (!server) throw new Error('INFO has no section Server');
   const shown = cluster?.unborn && replication ? asPrimary(replication) : replication;
-  return { at: new Date(), info: { ...info, server, replication: shown }, cluster };
+  return { at: new Date(), askedAt, info: { ...info, server, replication: shown }, cluster };
 }
 
 type Call = (...args: string[]) => ReturnType<Connection['call']>;

@@ -3,6 +3,7 @@ import { MoveMethod, RefusalReason, type MoveSlots } from '@valkey-operator/rpc'
 import { done, refused } from '@valkey-operator/rpc/sidecar';
 import { hasFeature, parseVersion } from '@valkey-operator/valkey';
 import type { MoveOrder } from '../slot-move/move.ts';
+import { cancelExports } from '../slot-move/slot-exports.ts';
 import type { SlotMover } from '../slot-move/slot-mover.ts';
 import { handler, InvalidCommandError, lookAtCluster, type Node } from './effect.ts';
 import { toSlotSet } from './slots.ts';
@@ -29,7 +30,7 @@ export const cancelMove = (node: Node, mover: Pick<SlotMover, 'cancel' | 'isRunn
       await mover.cancel();
       const { migrations } = await lookAtCluster(node);
       const isForeign = migrations.some(({ operation, outcome }) => operation === 'export' && outcome === 'running');
-      if (isForeign) await node.call('CLUSTER', 'CANCELSLOTMIGRATIONS');
+      if (isForeign) await cancelExports((...words) => node.call(...words));
       if (!isForeign && !wasRunning) return done({ unchanged: true });
     },
     { concurrent: true },

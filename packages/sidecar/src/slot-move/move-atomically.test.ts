@@ -140,6 +140,49 @@ describe('a move as a whole', () => {
     });
   });
 
+  it('that is cancelled lets a range arrive that was granted to the target: writes to it would be lost', async () => {
+    let asked = 0;
+    const seen: string[] = [];
+    const script = atomicValkey({ end: () => ({ state: asked < 5 ? 'failover-granted' : 'success' }) });
+    const source = (command: string) => {
+      if (command === 'CLUSTER GETSLOTMIGRATIONS') asked += 1;
+      seen.push(command);
+      return script(command);
+    };
+    await moving({ source }, async (mover) => {
+      mover.begin(anOrder({ keysAtOnce: 120 }), 'source');
+      await vi.waitFor(() => expect(seen.join()).toContain('MIGRATESLOTS'), WAIT);
+      await mover.cancel();
+      expect(seen).not.toContain('CLUSTER CANCELSLOTMIGRATIONS');
+      expect(mover.progress).toMatchObject({ state: 'cancelled', movedSlots: 2 });
+    });
+  });
+
+  it('that is cancelled has not ended before the target says what it has, and the source has heard of it', async () => {
+    const script = atomicValkey({ end: () => ({ state: 'waiting-to-pause' }) });
+    let asked = 0;
+    let looked = 0;
+    const imported = (state: string) =>
+      new Map([...(migration('m1', '0-1', state) as Map<string, RespValue>), ['operation', 'IMPORT']]);
+    const target = (command: string) => {
+      if (command !== 'CLUSTER GETSLOTMIGRATIONS') return undefined;
+      asked += 1;
+      return [imported(asked < 3 ? 'failover-requested' : 'success')];
+    };
+    const source = (command: string) => {
+      if (command !== 'CLUSTER NODES') return script(command);
+      if (asked >= 3) looked += 1;
+      return looked < 3 ? tableWith('master') : tableWith('master').replace('0-99', '2-99');
+    };
+    await moving({ source, target }, async (mover, { source: commands }) => {
+      mover.begin(anOrder({ keysAtOnce: 120 }), 'source');
+      await vi.waitFor(() => expect(commands.join()).toContain('MIGRATESLOTS'), WAIT);
+      await mover.cancel();
+      expect(mover.progress?.state).toBe('cancelled');
+      expect([asked >= 3, looked]).toEqual([true, 3]);
+    });
+  });
+
   it('is broken off when it is cancelled', async () => {
     const slow = atomicValkey({ end: () => ({ state: 'snapshotting' }) });
     await moving({ source: slow }, async (mover, { source }) => {

@@ -20,7 +20,7 @@ const FEW_BYTES = 512 * 1024 * 1024;
  * are bounded by their keys, and the bound follows the pauses measured. In haste the next one is in the queue before this
  * one has arrived: Valkey looks for work ten times a second, and that often a range has been there for a while by then.
  */
-export const moveAtomically: MoveSlots = async ({ order, source, stop, cancelled, onMoved }, keys) => {
+export const moveAtomically: MoveSlots = async ({ order, source, openTarget, stop, cancelled, onMoved }, keys) => {
   const isHasty = order.keysAtOnce >= HASTY_KEYS;
   const [exports, isSmall] = await Promise.all([SlotExports.open(source, order.target.nodeId), hasFewData(source)]);
   const onCancelled = () => void exports.cancel().catch(() => undefined);
@@ -46,6 +46,8 @@ export const moveAtomically: MoveSlots = async ({ order, source, stop, cancelled
     }
   } finally {
     cancelled.removeEventListener('abort', onCancelled);
+    // Who cannot be asked takes nothing either, as far as anybody can tell.
+    if (exports.size > 0) await exports.settle(openTarget).catch(() => undefined);
   }
 };
 

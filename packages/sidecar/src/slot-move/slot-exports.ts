@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseSlotMigrations, type SlotMigration, type SlotSet } from '@valkey-operator/valkey';
+import {
+  expectText,
+  parseClusterNodes,
+  parseSlotMigrations,
+  type RespValue,
+  type SlotMigration,
+  SlotSet,
+} from '@valkey-operator/valkey';
 import type { Connection } from '@valkey-operator/valkey/connection';
 import { MoveFailed } from './move.ts';
 
@@ -8,6 +15,9 @@ const POLL_MS = { next: 20, 'room in the queue': 50, nothing: 100 };
 type Waiting = keyof typeof POLL_MS;
 /** Migrations of which no state and no backlog has changed for so long are stuck: a frozen target would hold them for ever. */
 const STUCK_MS = 20_000;
+/** What was granted to the target it takes within a moment, if ever; Valkey itself waits for two seconds. */
+const HANDOVER_MS = 2500;
+const SOON_MS = 10;
 
 export interface EndedExport {
   readonly slots: SlotSet;
@@ -30,7 +40,7 @@ export class SlotExports {
   }
 
   static async open(source: Connection, targetId: string): Promise<SlotExports> {
-    const before = await readMigrations(source);
+    const before = await readMigrations((...words) => source.call(words, { timeoutMs: STUCK_MS }));
     return new SlotExports(source, targetId, new Set(before.map(({ name }) => name)));
   }
 
@@ -46,7 +56,29 @@ export class SlotExports {
 
   /** All of them: Valkey cannot be told to end a certain one. */
   async cancel(): Promise<void> {
-    await this.#source.call(['CLUSTER', 'CANCELSLOTMIGRATIONS']);
+    await cancelExports((...words) => this.#source.call(words, { timeoutMs: STUCK_MS }));
+  }
+
+  /**
+   * What has become of those that were broken off: the target may have taken them all the same, of which this Valkey hears a moment
+   * later. Whoever believed it until then could take the target away with them.
+   */
+  async settle(openTarget: () => Promise<Connection>): Promise<void> {
+    const names = new Set((await this.#read()).flatMap(([, migration]) => migration?.name ?? []));
+    using target = await openTarget();
+    for (const since = Date.now(); Date.now() - since < HANDOVER_MS; await sleep(SOON_MS)) {
+      const told = await readMigrations((...words) => target.call(words, { timeoutMs: HANDOVER_MS }));
+      const imports = told.filter(({ name, operation }) => operation === 'import' && names.has(name));
+      const taken = imports.filter(({ outcome }) => outcome === 'success');
+      const arrived = taken.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
+      const isOver = imports.every(({ outcome }) => outcome !== 'running');
+      if (isOver && (await this.#ownSlots()).intersection(arrived).isEmpty) return;
+    }
+  }
+
+  async #ownSlots(): Promise<SlotSet> {
+    const nodes = parseClusterNodes(expectText(await this.#source.call(['CLUSTER', 'NODES'])));
+    return nodes.find(({ myself }) => myself)?.slots ?? SlotSet.empty;
   }
 
   /** The first that has arrived. */
@@ -73,7 +105,7 @@ export class SlotExports {
   }
 
   async #read(): Promise<[SlotSet, SlotMigration | undefined][]> {
-    const migrations = await readMigrations(this.#source);
+    const migrations = await readMigrations((...words) => this.#source.call(words, { timeoutMs: STUCK_MS }));
     const mine = migrations.filter(({ name, operation }) => operation === 'export' && !this.#before.has(name));
     const find = (slots: SlotSet) => mine.find((each) => each.slots.toString() === slots.toString());
     return Array.from(this.#running.keys(), (slots) => [slots, find(slots)]);
@@ -87,14 +119,32 @@ export class SlotExports {
   }
 
   async #fail(why: string): Promise<never> {
-    // Where no other is under way Valkey calls this an error: that is not what went wrong.
+    // Should that fail, it is not what went wrong.
     await this.cancel().catch(() => undefined);
     throw new MoveFailed(why);
   }
 }
 
-async function readMigrations(source: Connection): Promise<SlotMigration[]> {
-  return parseSlotMigrations(await source.call(['CLUSTER', 'GETSLOTMIGRATIONS'], { timeoutMs: STUCK_MS }));
+type Call = (...words: string[]) => Promise<RespValue>;
+
+async function readMigrations(call: Call): Promise<SlotMigration[]> {
+  return parseSlotMigrations(await call('CLUSTER', 'GETSLOTMIGRATIONS'));
+}
+
+/**
+ * Valkey would also end one that it has granted to its target: it would serve those slots again, and lose them to the target a
+ * moment later, with whatever was written meanwhile. So that comes to its end first, whichever.
+ */
+export async function cancelExports(call: Call): Promise<void> {
+  const listRunning = async () =>
+    (await readMigrations(call)).filter(({ operation, outcome }) => operation === 'export' && outcome === 'running');
+  let running = await listRunning();
+  const since = Date.now();
+  while (running.some(({ state }) => state.startsWith('failover')) && Date.now() - since < HANDOVER_MS) {
+    await sleep(SOON_MS);
+    running = await listRunning();
+  }
+  if (running.length > 0) await call('CLUSTER', 'CANCELSLOTMIGRATIONS');
 }
 
 function describe({ slots, state, message }: SlotMigration): string {

@@ -20,6 +20,8 @@ export interface MoveProgress {
   readonly elapsedMs: number;
   /** Since its end. */
   readonly overForMs?: number;
+  /** By the clock of this process, like the looks at Valkey. */
+  readonly endedAt?: number;
   /** In a row, to this target. */
   readonly failures: number;
   /** Why the last attempt failed; until one succeeds. */
@@ -46,6 +48,7 @@ export class SlotMover {
   readonly #options: SlotMoverOptions;
   #progress: MoveProgress | undefined;
   #startedAt = 0;
+  #overSince = 0;
   #endedAt = 0;
   /** Across orders: the one that failed because its target died does not bring them to the next. */
   readonly #kept = new KeptKeys();
@@ -65,7 +68,7 @@ export class SlotMover {
     const now = Date.now();
     return progress?.state === 'running'
       ? { ...progress, elapsedMs: now - this.#startedAt }
-      : progress && { ...progress, overForMs: now - this.#endedAt };
+      : progress && { ...progress, overForMs: now - this.#overSince, endedAt: this.#endedAt };
   }
 
   get isRunning(): boolean {
@@ -169,9 +172,10 @@ export class SlotMover {
   }
 
   #end(state: 'done' | 'failed' | 'cancelled', message: string, failures: number): void {
-    this.#endedAt = Date.now();
+    this.#endedAt = performance.now();
+    this.#overSince = Date.now();
     const notableKeys = [...this.#named].slice(-MAX_NOTABLE_KEYS);
-    this.#update({ state, message, failures, notableKeys, elapsedMs: this.#endedAt - this.#startedAt });
+    this.#update({ state, message, failures, notableKeys, elapsedMs: this.#overSince - this.#startedAt });
   }
 
   #update(change: Partial<MoveProgress>): void {

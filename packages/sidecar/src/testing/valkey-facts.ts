@@ -69,6 +69,7 @@ export function someFacts({
   };
   return {
     at: NOW,
+    askedAt: 0,
     info: {
       server: { version: '9.1.2', runId: 'run', processId: 1, uptimeSeconds: 1, mode: 'cluster' },
       memory: undefined,
