@@ -3,6 +3,7 @@ import { formatParts, templateParts } from '../builders/template-parts.ts';
 import type { Decision, PlanView, Step } from '../decision.ts';
 import { awaitExporters } from '../roll/exporter-gate.ts';
 import { rollPolicy } from '../roll/failure.ts';
+import { refuseImage } from '../roll/image-proof.ts';
 import { findSqueeze } from '../roll/less-memory.ts';
 import { describeGap, foreseeLoss, refuseGap } from '../roll/lone-shards.ts';
 import { describeAwaitedMemory } from '../roll/more-memory.ts';
@@ -13,7 +14,7 @@ import { listNames } from '../status/list-names.ts';
 import { type Member, type Shard } from '../topology.ts';
 import { findConfigRefusal } from './config.ts';
 import { listHeirs, orderHandover } from './hand-over.ts';
-import { planImageTrial, planRefusedImage } from './image-trial.ts';
+import { planImageTrial } from './image-trial.ts';
 import { cancelMoves, findRunningMoves } from './slot-moves.ts';
 import { UNHEARD } from './unheard.ts';
 
@@ -69,7 +70,8 @@ function begin(view: PlanView, roll: Roll): Decision | undefined {
   if (refusal) return { reason: 'InvalidSpec', message: refusal, held: true };
   const gap = isGentle(roll) ? undefined : refuseGap(view);
   if (gap) return gap;
-  if (planRefusedImage(view)) return undefined;
+  // It is told as a remark.
+  if (refuseImage(view) !== undefined) return undefined;
   const proof = planImageTrial(view);
   if (proof) return { ...proof, step: PROVE };
   const how = isGentle(roll) ? 'Every pod is changed while it runs' : 'Every pod is replaced, one at a time';

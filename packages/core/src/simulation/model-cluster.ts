@@ -5,6 +5,7 @@ import { parseImage } from '../builders/template-parts.ts';
 import type { ClusterSnapshot, NodeClusterView, NodeView, PodView } from '../snapshot.ts';
 import { describeStuck } from '../status/pod-problems.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
+import { makePod } from './simulated-kubelets.ts';
 import { freshIdentity, type Line, type SimulatedNode } from './simulated-node.ts';
 import { listShares } from './shares.ts';
 import { emptyVolume } from './simulated-volumes.ts';
@@ -25,7 +26,7 @@ export function modelCluster(snapshot: ClusterSnapshot): SimulatedCluster {
   model.kubernetesNodes = placesOf(snapshot);
   model.upgrades.push(...structuredClone(snapshot.upgrades ?? []));
   for (const child of snapshot.children) model.children.set(`${child.kind}/${child.metadata.name}`, child);
-  for (const pod of snapshot.pods) model.pods.push({ ...model.makePod(pod.ordinal), ...modelPod(pod, snapshot) });
+  for (const pod of snapshot.pods) model.pods.push({ ...makePod(model, pod.ordinal), ...modelPod(pod, snapshot) });
   // Who is replaced comes back where it was, as far as anybody can tell.
   for (const { ordinal, kubernetesNode: name, zone } of model.pods)
     model.homes.set(ordinal, { name, zone, ready: true });

@@ -11,7 +11,6 @@ import type { Plan } from '../actions.ts';
 import { settingsInEffect } from '../builders/settings.ts';
 import { formatImage } from '../builders/template-parts.ts';
 import { withUpgradedImage } from '../upgrade/upgraded-image.ts';
-import type { buildPodTemplate } from '../builders/pod-template.ts';
 import { planCluster } from '../plan.ts';
 import { childNames } from '../builders/names.ts';
 import type {
@@ -25,6 +24,8 @@ import type {
 import { applyAction } from './apply-action.ts';
 import type { SimulationOptions } from './simulation-options.ts';
 import { SimulatedBus } from './simulated-bus.ts';
+import { tryStart } from './simulated-gate.ts';
+import { runKubelets } from './simulated-kubelets.ts';
 import { SimulatedMemory } from './simulated-memory.ts';
 import { freshIdentity, startNode } from './simulated-node.ts';
 import { moveSlots } from './simulated-moves.ts';
@@ -34,8 +35,6 @@ import {
   carryOutResize,
   giveUp,
   isRunning,
-  memoryOf,
-  noSettings,
   readSettings,
   type RunningPod,
   type SimulatedPod,
@@ -44,11 +43,7 @@ import {
 import { type StatusKind, statusKinds, writeStatus } from './write-status.ts';
 import { claimedSize, emptyVolume, viewClaims, type Volume, type VolumeTraits } from './simulated-volumes.ts';
 
-type StatefulSetSpec = { readonly template?: ReturnType<typeof buildPodTemplate> };
-
 const TICK_MS = 1000;
-/** A sidecar starts a primary that has its data when nobody took over for this long. */
-const GATE_BOUND_MS = 20_000;
 
 /**
  * Kubernetes, the sidecars and Valkey in miniature: enough to carry out a plan, to break things, and to look at what has
@@ -143,10 +138,10 @@ export class SimulatedCluster {
 
   /** What the StatefulSet asks for. */
   get podCount(): number {
-    return (this.#statefulSet?.['spec'] as { replicas: number } | undefined)?.replicas ?? 0;
+    return (this.statefulSet?.['spec'] as { replicas: number } | undefined)?.replicas ?? 0;
   }
 
-  get #statefulSet(): ChildObject | undefined {
+  get statefulSet(): ChildObject | undefined {
     return this.children.get(`StatefulSet/${this.names.statefulSet}`);
   }
 
@@ -194,10 +189,10 @@ export class SimulatedCluster {
   /** A second passes for kubelets and nodes. */
   tick(): void {
     this.now += TICK_MS;
-    this.#runKubelets();
+    runKubelets(this);
     for (const trials of [this.trials, this.imageTrials]) trials.tick(this);
     for (const pod of this.pods) carryOutResize(pod, this.nodeMemory);
-    for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken && !pod.homeless) this.#start(pod);
+    for (const pod of this.pods) if (pod.process !== 'running' && !pod.broken && !pod.homeless) tryStart(this, pod);
     // Twice: what a node hears in one round it tells in the next.
     for (let round = 0; round < 2; round += 1) this.bus.gossip(this.now);
     this.bus.elect();
@@ -246,7 +241,7 @@ export class SimulatedCluster {
   }
 
   volume(ordinal: number): Volume {
-    const found = this.volumes.get(ordinal) ?? emptyVolume(claimedSize(this.#statefulSet), this.newVolumes);
+    const found = this.volumes.get(ordinal) ?? emptyVolume(claimedSize(this.statefulSet), this.newVolumes);
     this.volumes.set(ordinal, found);
     return found;
   }
@@ -269,74 +264,6 @@ export class SimulatedCluster {
 
   get #detail(): ValkeyClusterStatus['status'] {
     return this.children.get(`ValkeyClusterStatus/${this.names.status}`)?.['status'] as ValkeyClusterStatus['status'];
-  }
-
-  #runKubelets(): void {
-    const surplus = this.pods.filter(({ ordinal }) => ordinal >= this.podCount);
-    for (const { ordinal } of surplus) this.losePod(ordinal, { volume: !this.spec.pvc });
-    for (let ordinal = 0; ordinal < this.podCount; ordinal += 1) {
-      const isThere = this.pods.some((pod) => pod.ordinal === ordinal);
-      if (!isThere && !this.unschedulable.has(ordinal)) this.pods.push(this.makePod(ordinal));
-    }
-    this.pods.sort((a, b) => a.ordinal - b.ordinal);
-  }
-
-  makePod(ordinal: number): SimulatedPod {
-    const home = this.homes.get(ordinal) ?? this.kubernetesNodes[ordinal % this.kubernetesNodes.length];
-    const { name: kubernetesNode = '', zone = '' } = home ?? {};
-    const name = this.names.pod(ordinal);
-    const { template } = (this.#statefulSet?.['spec'] ?? {}) as StatefulSetSpec;
-    const [valkey, exporter] = template?.spec.containers ?? [];
-    const { image = '', resources } = valkey ?? {};
-    const memory = memoryOf(resources);
-    return {
-      name,
-      hostname: `${name}.${this.names.headlessService}.${this.cluster.metadata.namespace}.svc`,
-      ordinal,
-      uid: this.nextId('pod'),
-      ip: this.nextId('ip'),
-      kubernetesNode,
-      zone,
-      process: 'absent',
-      gatedSince: 0,
-      node: undefined,
-      heard: true,
-      lastReport: undefined,
-      labels: {},
-      ...noSettings(),
-      annotations: { ...template?.metadata.annotations },
-      image,
-      version: this.versionOf(image),
-      createdAt: this.now,
-      readiness: { ready: false, changedAt: this.now },
-      broken: this.brokenImages.has(image),
-      exporter: exporter && (this.brokenImages.has(exporter.image) ? 'broken' : 'running'),
-      memory,
-      resize: undefined,
-      homeless: memory > this.nodeMemory,
-    };
-  }
-
-  /** The sidecar's start gate (faults.md 8), as far as the planner has to do with it. */
-  #start(pod: SimulatedPod): void {
-    const { identity, data } = this.volume(pod.ordinal);
-    if (this.slow.has(pod.ordinal)) return;
-    if (pod.process === 'down' || pod.process === 'absent') {
-      pod.process = 'gated';
-      pod.gatedSince = this.now;
-    }
-    if (!identity || identity.role === 'replica' || identity.slots.isEmpty) return this.boot(pod);
-    const replicas = [...identity.table.values()].filter(({ primaryId }) => primaryId === identity.id);
-    const views = this.nodes.flatMap((node) => [node, ...node.table.values()]);
-    const later = views.filter(({ id, epoch }) => id !== identity.id && epoch > identity.epoch);
-    const taken = later.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
-    const isHarmless = (id: string) => {
-      const node = this.nodes.find((each) => each.id === id);
-      return node !== undefined && !node.syncedOnce && (node.data.isEmpty || !data.isEmpty);
-    };
-    const isOver = this.now - pod.gatedSince > GATE_BOUND_MS && !data.isEmpty;
-    const isTaken = identity.slots.difference(taken).isEmpty;
-    if (isTaken || isOver || replicas.every(({ id }) => isHarmless(id))) this.boot(pod);
   }
 
   /** What nodes have on disk. */

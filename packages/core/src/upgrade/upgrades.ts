@@ -110,11 +110,17 @@ function describeChange(decision: Course['decision']): string {
 }
 
 function watchRunning(view: PlanView, course: Course, kept: UpgradedImage): Step {
-  const refusal = refuseImage(view);
-  if (refusal) return { news: { phase: 'Failed', reason: 'UpgradeRefused', message: refusal } };
+  const refused = tellRefused(view);
+  if (refused) return { news: refused };
   const cause = findCause(view, kept);
   if (!cause) return { news: tellRoll(view, course, kept) };
   return { news: { phase: 'RollingBack', reason: 'RolledBack', message: cause }, upgraded: imageBefore(view, kept) };
+}
+
+/** Its image has shown on a pod of its own that nothing comes of it. */
+function tellRefused(view: PlanView): UpgradeNews | undefined {
+  const message = refuseImage(view);
+  return message === undefined ? undefined : { phase: 'Failed', reason: 'UpgradeRefused', message };
 }
 
 /** Where an upgrade before this one had its way, that is what to go back to. */
@@ -125,8 +131,8 @@ function imageBefore({ roll: { good } }: PlanView, { insteadOf }: UpgradedImage)
 
 /** Somebody has written its target into the spec: the same roll goes on, now because of that. */
 function watchWritten(view: PlanView, course: Course, upgrade: ValkeyUpgrade): Step {
-  const refusal = refuseImage(view);
-  if (refusal) return { news: { phase: 'Failed', reason: 'UpgradeRefused', message: refusal } };
+  const refused = tellRefused(view);
+  if (refused) return { news: refused };
   const target = targetOf(view, upgrade);
   const cause = findCause(view, target);
   return { news: cause ? tellReturn(view, course, cause) : tellRoll(view, course, target) };

@@ -27,21 +27,22 @@ export interface EndedExport {
 
 /** Ranges of slots that this Valkey is giving away as a whole, and what it says of them. */
 export class SlotExports {
-  readonly #source: Connection;
+  readonly #ask: Call;
   readonly #targetId: string;
   readonly #before: ReadonlySet<string>;
   /** By range: since when writes to it wait. */
   readonly #running = new Map<SlotSet, number | undefined>();
 
-  private constructor(source: Connection, targetId: string, before: ReadonlySet<string>) {
-    this.#source = source;
+  private constructor(ask: Call, targetId: string, before: ReadonlySet<string>) {
+    this.#ask = ask;
     this.#targetId = targetId;
     this.#before = before;
   }
 
   static async open(source: Connection, targetId: string): Promise<SlotExports> {
-    const before = await readMigrations((...words) => source.call(words, { timeoutMs: STUCK_MS }));
-    return new SlotExports(source, targetId, new Set(before.map(({ name }) => name)));
+    const ask = asking(source, STUCK_MS);
+    const before = await readMigrations(ask);
+    return new SlotExports(ask, targetId, new Set(before.map(({ name }) => name)));
   }
 
   get size(): number {
@@ -50,13 +51,13 @@ export class SlotExports {
 
   async begin(slots: SlotSet): Promise<void> {
     const ranges = slots.ranges.flatMap(([first, last]) => [String(first), String(last)]);
-    await this.#source.call(['CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', ...ranges, 'NODE', this.#targetId]);
+    await this.#ask('CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', ...ranges, 'NODE', this.#targetId);
     this.#running.set(slots, undefined);
   }
 
   /** All of them: Valkey cannot be told to end a certain one. */
   async cancel(): Promise<void> {
-    await cancelExports((...words) => this.#source.call(words, { timeoutMs: STUCK_MS }));
+    await cancelExports(this.#ask);
   }
 
   /**
@@ -66,8 +67,9 @@ export class SlotExports {
   async settle(openTarget: () => Promise<Connection>): Promise<void> {
     const names = new Set((await this.#read()).flatMap(([, migration]) => migration?.name ?? []));
     using target = await openTarget();
+    const askTarget = asking(target, HANDOVER_MS);
     for (const since = Date.now(); Date.now() - since < HANDOVER_MS; await sleep(SOON_MS)) {
-      const told = await readMigrations((...words) => target.call(words, { timeoutMs: HANDOVER_MS }));
+      const told = await readMigrations(askTarget);
       const imports = told.filter(({ name, operation }) => operation === 'import' && names.has(name));
       const taken = imports.filter(({ outcome }) => outcome === 'success');
       const arrived = taken.reduce((all, { slots }) => all.union(slots), SlotSet.empty);
@@ -77,7 +79,7 @@ export class SlotExports {
   }
 
   async #ownSlots(): Promise<SlotSet> {
-    const nodes = parseClusterNodes(expectText(await this.#source.call(['CLUSTER', 'NODES'])));
+    const nodes = parseClusterNodes(expectText(await this.#ask('CLUSTER', 'NODES')));
     return nodes.find(({ myself }) => myself)?.slots ?? SlotSet.empty;
   }
 
@@ -105,7 +107,7 @@ export class SlotExports {
   }
 
   async #read(): Promise<[SlotSet, SlotMigration | undefined][]> {
-    const migrations = await readMigrations((...words) => this.#source.call(words, { timeoutMs: STUCK_MS }));
+    const migrations = await readMigrations(this.#ask);
     const mine = migrations.filter(({ name, operation }) => operation === 'export' && !this.#before.has(name));
     const find = (slots: SlotSet) => mine.find((each) => each.slots.toString() === slots.toString());
     return Array.from(this.#running.keys(), (slots) => [slots, find(slots)]);
@@ -126,6 +128,10 @@ export class SlotExports {
 }
 
 type Call = (...words: string[]) => Promise<RespValue>;
+
+function asking(connection: Connection, timeoutMs: number): Call {
+  return (...words) => connection.call(words, { timeoutMs });
+}
 
 async function readMigrations(call: Call): Promise<SlotMigration[]> {
   return parseSlotMigrations(await call('CLUSTER', 'GETSLOTMIGRATIONS'));
